@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Self
 
 from programs import environment_with
+from zygote import IMPORTED
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -75,7 +76,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment_with({"PYTHONUNBUFFERED": ""}),
+            env=environment_with({"PYTHONUNBUFFERED": "", "OPENBLAS_NUM_THREADS": "1"}),
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -166,10 +167,12 @@ class _Call:
 
 
 def _serve() -> None:
+    import gc
     from importlib import import_module
 
-    for module in ("check", "diff", "export", "spans", "stats", "tree"):
-        import_module(f"spanview.commands.{module}")
+    for module in IMPORTED:
+        import_module(module)
+    gc.freeze()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:

@@ -43,8 +43,9 @@ assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
 """
 """A program that calls a function three times, once Ray is there."""
 
-# Runs a program as `python FILE` does, with some options added to its `ray.init`, and without two processes that trace
-# nothing, a third of what it costs to start a Ray: the dashboard's, and that which asks for more machines.
+# Runs a program as `python FILE` does, with some options added to its `ray.init`, and without three processes that
+# trace nothing, near half of what it costs to start a Ray: the dashboard's, that which asks for more machines, and that
+# which prints in the driver what workers print, unless an option asks for it.
 _PYTHON: Final = """
 import functools
 import json
@@ -57,7 +58,10 @@ import ray._private.node
 
 ray._private.node.Node.start_api_server = lambda self, **named: None
 ray._private.node.Node.start_monitor = lambda self: None
-ray.init = functools.partial(ray.init, **json.loads(os.environ["INIT_OPTIONS"]))
+options = json.loads(os.environ["INIT_OPTIONS"])
+if not options.get("log_to_driver"):
+    ray._private.node.Node.start_log_monitor = lambda self: None
+ray.init = functools.partial(ray.init, **options)
 sys.argv = sys.argv[1:]
 sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -201,7 +201,8 @@ def test_hook_that_no_worker_finds(session: RaySession) -> None:
     need("opentelemetry.instrumentation.threading")
     session.write("my_tracing.py", RECIPES["my_tracing.py"])
     session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS.replace("range(3)", "range(1)"))
-    done = session.run("python program.py", {"SPANS": str(session.folder / "my-spans"), "RAY_TASK_MAX_RETRIES": "0"})
+    environment = {"SPANS": str(session.folder / "my-spans"), "RAY_TASK_MAX_RETRIES": "0"}
+    done = session.run("python program.py", environment, {**SMALL, "log_to_driver": True})
     assert done.returncode == 1
     printed = done.stdout + done.stderr
     assert 'Could not import module "my_tracing"' in printed

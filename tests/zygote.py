@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_AT_ONCE: Final = 65536
-_IMPORTED: Final = (
+IMPORTED: Final = (
     *("argparse", "difflib", "psutil", "numpy", "orjson", "re2", "watchfiles"),
     *(f"spanview.commands.{name}" for name in ("check", "completion", "diff", "export", "spans", "stats", "tree")),
     *(
@@ -51,7 +51,13 @@ _IMPORTED: Final = (
         "spanview.commands.piped",
         "spanview.sources.session",
         "spanview.analysis.query.query",
+        "spanview.analysis.query.matches",
+        "spanview.analysis.ray.lanes",
+        "spanview.index.summary",
+        "spanview.reports.statistics",
     ),
+    *(f"spanview.exports.{name}" for name in ("chrome", "html", "jaeger", "otlp", "page.conclusions", "zipkin")),
+    *(f"spanview.formats.{name}" for name in ("careful", "foreign", "own.read", "usual", "wrapped")),
 )
 """What the server has when it forks, with all that these import."""
 _OF_VIEWERS: Final = (
@@ -220,7 +226,7 @@ def _serve(path: str, *modules: str) -> None:
     import gc
     from importlib import import_module
 
-    for name in (*_IMPORTED, *modules):
+    for name in (*IMPORTED, *modules):
         import_module(name)
     gc.freeze()
     # What it starts waits for spanview and is waited for by nobody.

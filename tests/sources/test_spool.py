@@ -79,12 +79,14 @@ from spanview.sources.spool import Spool
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
-spool, data = Spool(), random.Random(1).randbytes(1_000_000)
+spool, data, fresh = Spool(), random.Random(1).randbytes(1_000_000), 0
 for start in range(0, len(data), 50_000):
     spool.write(0, start, data[start : start + 50_000])
+    fresh += spool.read(0, start, 50_000) == data[start : start + 50_000]
 parts = [spool.read(0, start, 1_000) for start in range(0, len(data), 1_000)]
 print(json.dumps({
     "failed": spool.failed,
+    "fresh": fresh,
     "kept": sum(part is not None for part in parts),
     "wrong": sum(part not in (None, data[at * 1_000 : at * 1_000 + 1_000]) for at, part in enumerate(parts)),
 }))
@@ -92,11 +94,11 @@ print(json.dumps({
 
 
 def test_full_disk_loses_details_and_says_so() -> None:
-    """When nothing more fits, what was kept comes back, what wasn't is None, and the reason is there."""
+    """When nothing more fits, what was kept comes back, also what came last; the rest is None, and the reason there."""
     done = subprocess.run([sys.executable, "-c", FULL_DISK], capture_output=True, text=True, timeout=60, check=True)
     outcome: dict[str, Any] = json.loads(done.stdout)
     assert outcome["failed"] == "File too large"
-    assert outcome["wrong"] == 0
+    assert (outcome["fresh"], outcome["wrong"]) == (20, 0)
     assert 200 <= outcome["kept"] < 1000
 
 

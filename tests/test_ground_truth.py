@@ -104,7 +104,8 @@ def test_trees_are_as_stitched_by_dict(folder: str) -> None:
         edges[record["trace_id"], None if is_cut else record["parent_id"], record["span_id"], record["name"]] += 1
     found = Counter[tuple[str | None, str | None, str | None, str]]()
     missing = set()
-    for trace, tree in store.trees():
+    for trace in store.traces_in_order():
+        tree = store.tree(trace)
         trace_id = store.trace_table.trace_id(trace)
         text = f"{trace_id:032x}" if trace_id else None
         for node, row in enumerate(tree.rows):
@@ -134,7 +135,7 @@ def test_summary_is_the_ground_truth(folder: str) -> None:
 def test_columns_count_up_to_the_ground_truth(folder: str) -> None:
     """Kinds, statuses, depth, orphans and children beyond their parents are as many as the ground truth says."""
     store, truth = load(folder), truth_of(folder)
-    spans, trees = store.spans, [tree for _, tree in store.trees()]
+    spans, trees = store.spans, [*map(store.tree, store.traces_in_order())]
     orphans = [
         node for tree in trees for node, parent in enumerate(tree.parents) if parent >= 0 and tree.is_missing(parent)
     ]

@@ -19,7 +19,7 @@ from spanview.model.problems import NO_WARNINGS, ProblemKind, Warnings
 from spanview.model.times import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
@@ -209,11 +209,6 @@ class Store:
         service = self.services.texts[self.spans.service[row]]
         resource = Resource({"service.name": service} if service else {})
         return SpanDetails(UNUSABLE, UNUSABLE, None, {}, (), (), {}, resource, None)
-
-    def trees(self) -> Iterator[tuple[int, TraceTree]]:
-        """Stitch every trace, in the order of start and id."""
-        for trace in self.traces_in_order():
-            yield trace, self.tree(trace)
 
     def problems(self) -> list[Problem]:
         """Return the problems of all files, by path and offset."""

@@ -875,7 +875,11 @@ def test_any_graph(documents: list[Document]) -> None:
     store = store_of(*documents)
     report = diagnose(store)
     assert report.summary == summary_of(store)
-    skewed = sum("clock_skew" in warned.names() for _, tree in store.trees() for warned in tree.warned().values())
+    skewed = sum(
+        "clock_skew" in warned.names()
+        for tree in map(store.tree, store.traces_in_order())
+        for warned in tree.warned().values()
+    )
     found = Counter({finding.kind: finding.count for finding in report.findings})
     assert found[Kind.CLOCK_SKEW] == skewed
     assert found[Kind.MISSING_PARENTS] == report.summary.missing_parents

@@ -51,7 +51,8 @@ def expected(folder: str) -> dict[tuple[Any, ...], dict[str, Any]]:
     store = load_store(folder)
     certain = {call.span_id: call for call in spanview.load(folder).calls() if call.wait_certainty == "certain"}
     found = {}
-    for number, tree in store.trees():
+    for number in store.traces_in_order():
+        tree = store.tree(number)
         trace = next(
             trace for trace in spanview.load(folder).traces if trace.trace_id == store.span(tree.rows[0]).trace_id
         )

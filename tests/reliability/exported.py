@@ -51,7 +51,8 @@ def exported_spans(store: Store) -> list[dict[str, Any]]:
     for by in GROUPINGS:
         groups = strictly(b"".join(statistics_report(store, by).json_chunks()))["rows"]
         assert sum(group["count"] for group in groups) == len(spans)
-    for number, drawn in store.trees():
+    for number in store.traces_in_order():
+        drawn = store.tree(number)
         assert trace_title(store, number, drawn).isprintable()
         assert all(line.isprintable() for line in tree_lines(store, number, drawn))
         for node, row in enumerate(drawn.rows):

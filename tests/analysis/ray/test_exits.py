@@ -94,6 +94,6 @@ def test_the_description() -> None:
 def test_the_tree_says_so() -> None:
     """The file's status is shown, with what it means."""
     store = recorded()
-    text = "\n".join(line for trace, tree in store.trees() for line in tree_lines(store, trace, tree))
+    text = "\n".join(line for trace in store.traces_in_order() for line in tree_lines(store, trace, store.tree(trace)))
     assert "exit_actor was called, which is no failure" in text
     assert text.count("no failure") == 1

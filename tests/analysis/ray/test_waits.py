@@ -81,7 +81,7 @@ def test_the_drawing() -> None:
     )
     waits = [
         [(wait_of(store, tree, node), wait_word(store, tree.rows[node])) for node in range(len(tree)) if node]
-        for _, tree in store.trees()
+        for tree in map(store.tree, store.traces_in_order())
     ]
     assert sorted(waits) == [[(3000, "waited")], [(4000, "queued")]]
 

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from spanview.otlp.body import Acceptance, Encoding, MalformedError, Signal
@@ -131,29 +131,24 @@ class BodyQueue:
             log.close()
 
     def _run(self) -> None:
-        while (first := self._queue.get()) is not None:
-            group = [first]
-            size, is_last = len(first.body.data), False
-            while size < _GROUP_BYTES and not is_last:
-                try:
-                    another = self._queue.get_nowait()
-                except Empty:
+        waiting = self._queue.get()
+        while waiting is not None:
+            group, size = list[_Waiting](), 0
+            while waiting is not None:
+                group.append(waiting)
+                size += len(waiting.body.data)
+                if size >= _GROUP_BYTES or self._queue.empty():
                     break
-                if another is None:
-                    is_last = True
-                else:
-                    group.append(another)
-                    size += len(another.body.data)
+                waiting = self._queue.get()
             try:
                 for signal, log in self._logs.items():
-                    self._write(log, [waiting for waiting in group if waiting.body.signal is signal])
+                    self._write(log, [each for each in group if each.body.signal is signal])
             except Exception as error:  # noqa: BLE001 - the others are received all the same
                 self._say(f"a request can't be accepted: {error!r}")
-                for waiting in group:
-                    if not waiting.future.done():
-                        waiting.future.set_exception(BusyError("an error in spanview"))
-            if is_last:
-                return
+                for each in group:
+                    if not each.future.done():
+                        each.future.set_exception(BusyError("an error in spanview"))
+            waiting = waiting and self._queue.get()
 
     def _write(self, log: ReceivedFiles, group: Sequence[_Waiting]) -> None:
         """Write the bodies of a signal, and answer each."""

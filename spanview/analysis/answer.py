@@ -232,7 +232,9 @@ def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TI
     return [*map(Stretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows)]
 
 
-def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
+def typical_answers(
+    store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard, known: KnownCalls | None = None
+) -> TypicalAnswers | None:
     """Return where the time of the median trace and of the slowest one went; None where none has ended."""
     table = store.trace_table
     columns = (table.id_high, table.id_low, table.start_ns, table.end_ns)
@@ -257,7 +259,7 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
-    known = KnownCalls(store)
+    known = KnownCalls(store) if known is None else known
     of_median = answer_of(store, median, known=known)
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, known=known)

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import add
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
@@ -98,32 +99,49 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         The names that are on a path. What missing parents take is left out, and the time between two attempts in which
         an actor lived, or that follows one without an end.
     """
-    import numpy as np
-
     from spanview.index.forest import forest_of, trees_of
 
-    table, size = store.trace_table, len(store.names.texts)
-    own, waits = [0] * size, [0] * size
-    counts, unsure = np.zeros((2, size), np.int64)
+    table, taken, done = store.trace_table, dict[int, list[int]](), 0
     chosen = [trace for trace in (range(len(table)) if traces is None else traces) if table.trace_id(trace)]
-    done = 0
     for share in table.shares(chosen, _SHARE_SPANS):
         trees, _ = trees_of(forest_of(store, share), share)
         told = part(tell, done / len(chosen), (done := done + len(share)) / len(chosen))
-        paths = paths_in(trees, store.names, tell=told)
-        seen = np.flatnonzero(paths.nodes < len(trees.tree.rows))
-        nodes = paths.nodes[seen]
-        names, of_paths = trees.of("name")[nodes].astype(np.int64), trees.traces[nodes]
-        on_paths, on_name = np.divmod(np.unique(of_paths * size + names), size)
-        counts += np.bincount(on_name, minlength=size)
-        unsure += np.bincount(on_name[np.array([*map(bool, paths.reasons)])[on_paths]], minlength=size)
-        stretches = (column[seen].tolist() for column in (paths.starts_ns, paths.ends_ns, paths.are_waits))
-        for node, name, start, end, is_wait in zip(nodes.tolist(), names.tolist(), *stretches, strict=True):
-            if not is_wait or has_waited(store, trees.tree, node):
-                (waits if is_wait else own)[name] += end - start
-    texts, figures = store.names.texts, (counts.tolist(), unsure.tolist(), own, waits)
-    shares = [Share(texts[name], *(figure[name] for figure in figures)) for name in np.flatnonzero(counts).tolist()]
+        for name, figures in _taken(store, trees, paths_in(trees, store.names, tell=told)).items():
+            taken[name] = [*map(add, taken.get(name, (0, 0, 0, 0)), figures)]
+    return _in_order(store, taken)
+
+
+def shares_of(store: Store, trees: Trees, paths: Paths) -> list[Share]:
+    """Return what `critical_by_name` does, for whoever has these traces' trees and paths; each has a usable id."""
+    return _in_order(store, _taken(store, trees, paths))
+
+
+def _in_order(store: Store, taken: Mapping[int, Sequence[int]]) -> list[Share]:
+    shares = [Share(store.names.texts[name], *figures) for name, figures in taken.items()]
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
+
+
+def _taken(store: Store, trees: Trees, paths: Paths) -> dict[int, list[int]]:
+    """Return the figures of the shares, by the numbers of the names."""
+    import numpy as np
+
+    from spanview.analysis.forest_selftime import exact
+
+    size = len(store.names.texts)
+    seen = np.flatnonzero(paths.nodes < len(trees.tree.rows))
+    nodes, are_waits = paths.nodes[seen], paths.are_waits[seen]
+    names, of_paths = trees.of("name")[nodes].astype(np.int64), trees.traces[nodes]
+    on_paths, on_name = np.divmod(np.unique(of_paths * size + names), size)
+    is_unsure = np.array([*map(bool, paths.reasons)], np.bool_)[on_paths]
+    starts, ends, _ = exact(paths.starts_ns[seen], paths.ends_ns[seen])
+    counts, times = np.zeros((2, size), np.int64), np.zeros((2, size), starts.dtype)
+    counts[0], counts[1] = np.bincount(on_name, minlength=size), np.bincount(on_name[is_unsure], minlength=size)
+    counted = ~are_waits
+    waits = np.flatnonzero(are_waits)
+    counted[waits] = [has_waited(store, trees.tree, node) for node in nodes[waits].tolist()]
+    np.add.at(times, (are_waits[counted].astype(np.int64), names[counted]), (ends - starts)[counted])
+    figures = zip(*counts.tolist(), *times.tolist(), strict=True)
+    return {name: [*of_name] for name, of_name in enumerate(figures) if of_name[0]}
 
 
 def times_on_paths(forest: Forest, traces: Sequence[int]) -> NDArray[np.int64]:
@@ -155,13 +173,13 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     import numpy as np
 
     settled = consistent(trees, until)
-    # Of those that end together, the last is the one that started first.
-    by_end = sorted(range(len(settled.ends) - 1, -1, -1), key=settled.ends.__getitem__)
     lasts, ends_of = np.full(trees.count, ROOT), np.array([*settled.ends, NO_TIME], np.int64)
+    # Of those that end together, the last is the one that started first.
+    by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
     lasts[trees.traces[by_end]] = by_end
     lasts[ends_of[lasts] == NO_TIME] = ROOT
     # What is found backwards is turned round at the end.
-    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), by_end, _queued(trees, names), tell)
+    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), by_end.tolist(), _queued(trees, names), tell)
     blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in stretches)
     nodes, are_waits = np.divmod(blamed, 2)
     pairs = zip(lasts.tolist(), settled.doubts, strict=True)

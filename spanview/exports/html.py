@@ -62,7 +62,7 @@ def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], ar
         unended = around.unended_in(store)
         columns = Columns(store, traces, unended, lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-    yield block("overview", encoded(overview | conclusions(store, traces, around, unended), lose))
+    yield block("overview", encoded(overview | conclusions(store, traces, around, unended, columns), lose))
     yield block("rows", encoded(columns.rows, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows

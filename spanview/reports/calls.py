@@ -31,6 +31,7 @@ from spanview.reports.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
+    from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
@@ -250,11 +251,12 @@ def calls_report(
     traces: Sequence[int] | None = None,
     by: CallsBy = CallsBy.FUNCTION,
     unended: Mapping[int, Unended] = NO_UNENDED,
+    known: KnownCalls | None = None,
 ) -> Report[Function]:
-    """Return the calls of some traces, None for all, by function, actor, node or job."""
-    calls = calls_of(store, traces)
+    """Return the calls of some traces, None for all, by function, actor, node or job; `known` is of all calls."""
+    calls = calls_of(store, traces) if known is None else known.calls
     groups = None if by is CallsBy.FUNCTION else call_groups(store, calls, by)
-    functions = functions_of(store, calls, groups, unended)
+    functions = functions_of(store, calls, groups, unended, known)
     table = calls_table(by, names_of(functions, by), columns_that_count(functions))
     old = "functions" if by is CallsBy.FUNCTION else ""
     return Report("calls", table, table.in_order(functions), {"by": by.value}, old, NOTHING)

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.critical import Share
     from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.unended import Unended
@@ -135,6 +136,18 @@ class Statement:
     """How bad what was found is."""
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What somebody who explains some traces knows of them already; None for what he doesn't."""
+
+    checked: Diagnosis | None = None
+    requests: Sequence[Request] | None = None
+    shares: Sequence[Share] | None = None
+    """What names take of critical paths, as `critical_by_name` returns it."""
+    known: KnownCalls | None = None
+    """Of all calls of the store."""
+
+
 def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     store: Store,
     traces: Sequence[int] | None = None,
@@ -142,8 +155,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     *,
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
-    checked: Diagnosis | None = None,
-    requests: Sequence[Request] | None = None,
+    found: Found = Found(),
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -152,12 +164,11 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         by: `ray` or `serve`, where the time of calls or requests alone is asked for.
         unended: What has become of spans without an end, by row.
         session: The folder of Ray's latest session.
-        checked: What was found in these traces, where that is known.
-        requests: Those of these traces, where they were found already.
+        found: What was found in these traces already.
     """
     table = store.trace_table
     chosen = [*range(len(table))] if traces is None else [*traces]
-    explained = _Explanation(store, chosen, unended, session, checked, requests)
+    explained = _Explanation(store, chosen, unended, session, found)
     rows = [*explained.statements(by, tell)]
     one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     nothing = {"ray": calls.NOTHING, "serve": serve.NOTHING}.get(by, "")
@@ -217,24 +228,18 @@ def explanation_table(store: Store) -> Table[Statement]:
 class _Explanation:
     """What can be said of some traces."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and what is known beside it
-        self,
-        store: Store,
-        traces: Sequence[int],
-        unended: Mapping[int, Unended],
-        session: str,
-        checked: Diagnosis | None,
-        requests: Sequence[Request] | None,
+    def __init__(
+        self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], session: str, found: Found
     ) -> None:
         self._store = store
         self._traces = traces
         self._unended = unended
         self._session = session
-        self._checked = checked
-        self._requests = requests
+        self._found_before = found
         self._spans = store.spans
         self._texts = store.names.texts
-        self._known = KnownCalls(store)
+        self._is_whole = len(traces) == len(store.trace_table)
+        self._known = KnownCalls(store) if found.known is None else found.known
 
     def statements(self, by: str, tell: Tell) -> Iterator[Statement]:
         """Yield all, topic by topic, the most important of each first."""
@@ -267,7 +272,7 @@ class _Explanation:
         others = [
             trace for trace in traces if root_of[trace] != NO_ROW and self._spans.name[root_of[trace]] not in rays_own
         ]
-        typical = typical_answers(store, others or traces, tell)
+        typical = typical_answers(store, others or traces, tell, self._known)
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
@@ -284,8 +289,9 @@ class _Explanation:
     def _of_calls(self, most: int) -> Iterator[Statement]:
         """Yield what calls waited for and how long they ran, the functions first that took most."""
         # What listens for as long as Ray and Serve live took no time of the program's.
-        calls = calls_of(self._store, self._traces).without(rays_own_names(self._store))
-        functions = functions_of(self._store, calls, None, self._unended)
+        calls = self._calls.without(rays_own_names(self._store))
+        known = self._known if self._is_whole else None
+        functions = functions_of(self._store, calls, None, self._unended, known)
         taken = {one.function: one.total_wait_ns + sum(one.known_runs_ns) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
         taken_by_call = _taken(calls)
@@ -311,7 +317,9 @@ class _Explanation:
     def _of_requests(self, most: int) -> Iterator[Statement]:
         """Yield what requests to each route were spent on, those first that took most."""
         groups = [
-            group for group in serve_groups(self._store, self._traces, requests=self._requests) if group.sums.total
+            group
+            for group in serve_groups(self._store, self._traces, requests=self._found_before.requests)
+            if group.sums.total
         ]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
@@ -326,7 +334,8 @@ class _Explanation:
 
     def _on_paths(self, tell: Tell) -> Iterator[Statement]:
         """Yield which other spans the critical paths lead through."""
-        shares = critical_by_name(self._store, self._traces, tell)
+        found = self._found_before.shares
+        shares = critical_by_name(self._store, self._traces, tell) if found is None else found
         whole = sum(share.self_ns + share.wait_ns for share in shares)
         others = (one for one in shares if not _is_of_ray(one.name) and part_of_name(one.name) is None)
         for share in islice(others, _MOST_UNUSUAL):
@@ -483,7 +492,7 @@ class _Explanation:
 
     def _retried(self) -> Iterator[Statement]:
         """Yield which calls were tried again."""
-        calls = calls_of(self._store, self._traces)
+        calls = self._calls
         by_function: dict[str, list[Call]] = defaultdict(list)
         for index in np.flatnonzero(calls.are_retried).tolist():
             by_function[calls[index].function].append(calls[index])
@@ -523,8 +532,7 @@ class _Explanation:
 
     def _found(self, tell: Tell) -> Iterator[Statement]:
         """Yield what `check` finds in these traces."""
-        store = self._store
-        is_whole = len(self._traces) == len(store.trace_table)
+        store, is_whole = self._store, self._is_whole
         asked = store if is_whole else part_of(store, self._traces)
         rows = {} if is_whole else self._rows_by_ids()
         # What has become of spans is known by the rows of the whole.
@@ -534,7 +542,7 @@ class _Explanation:
             spans, table = asked.spans, asked.trace_table
             keys = ((row, (table.trace_id(spans.trace[row]), spans.span_id[row])) for row in range(len(spans)))
             unended = {row: ids[key] for row, key in keys if key in ids}
-        report = self._checked or diagnose(asked, tell, self._session, unended)
+        report = self._found_before.checked or diagnose(asked, tell, self._session, unended)
         found = [finding for finding in report.findings if is_whole or finding.kind is not Kind.SAMPLING]
         for topic in (Topic.UNSEEN, Topic.MISSING):
             for finding in found:
@@ -568,6 +576,10 @@ class _Explanation:
 
     def _ids(self, row: int) -> tuple[int, int]:
         return self._store.trace_table.trace_id(self._spans.trace[row]), self._spans.span_id[row]
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return self._known.calls if self._is_whole else calls_of(self._store, self._traces)
 
     def _of_row(  # noqa: PLR0913 - what is said, and what it rests on
         self,

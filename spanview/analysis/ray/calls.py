@@ -120,6 +120,11 @@ class Calls:
         """How many attempts each call has."""
         return np.diff(self.firsts)
 
+    @property
+    def first_attempts(self) -> Places:
+        """The rows of the first attempts of those calls that have any."""
+        return self.attempts[self.firsts[:-1][self.counts > 0]]
+
     @cached_property
     def are_retried(self) -> Flags:
         """Which calls have more than one attempt, as spans or Ray's own events show.

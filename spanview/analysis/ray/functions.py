@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.ray.call_groups import CallGroups
     from spanview.analysis.ray.calls import Calls
+    from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.wait_causes import WaitSums
     from spanview.index.arrays import Flags, Places
@@ -130,9 +131,17 @@ class Function:
 
 
 def functions_of(
-    store: Store, calls: Calls, groups: CallGroups | None = None, unended: Mapping[int, Unended] = NO_UNENDED
+    store: Store,
+    calls: Calls,
+    groups: CallGroups | None = None,
+    unended: Mapping[int, Unended] = NO_UNENDED,
+    known: KnownCalls | None = None,
 ) -> list[Function]:
-    """Return the functions, those with the most calls first, then by name."""
+    """Return the functions, those with the most calls first, then by name.
+
+    Args:
+        known: Of all calls of the store, where somebody knows that.
+    """
     if not len(calls):
         return []
     generators = generators_of(store)
@@ -141,11 +150,11 @@ def functions_of(
         functions = _counted(store, calls, of_function, unended)
         for function in functions:
             function.generator = generators.get(function.function)
-        _add_reasons(store, calls, of_function, functions)
+        _add_reasons(store, calls, of_function, functions, known)
     else:
         made = {number for number, text in enumerate(store.names.texts) if text.removesuffix(SUBMITTED) in generators}
         functions = _counted(store, calls, groups, unended, made)
-        _add_reasons(store, calls, groups, functions)
+        _add_reasons(store, calls, groups, functions, known)
         # Others belong to calls that were counted before.
         functions = [function for function in functions if function.calls or function.attempts or function.existing]
         for function in functions:
@@ -153,14 +162,17 @@ def functions_of(
     return sorted(functions, key=lambda function: (-function.calls, function.function))
 
 
-def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequence[Function]) -> None:
+def _add_reasons(
+    store: Store, calls: Calls, groups: CallGroups, functions: Sequence[Function], known: KnownCalls | None
+) -> None:
     """Add what the calls alone don't show: reasons, cold starts, and what was waited for."""
     statuses = store.spans.status
 
     def function_of(row: int) -> Function:
         return functions[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
 
-    for row, why in reasons_of(store, calls).items():
+    reasons = reasons_of(store, calls) if known is None else known.reasons_among(calls.without_attempt)
+    for row, why in reasons.items():
         function = function_of(row)
         is_none = not why.is_call
         function.calls -= is_none
@@ -178,9 +190,9 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function = function_of(row)
         function.cold_starts += 1
         function.cold_wait_ns += wait_ns
-    has_any = calls.counts > 0
-    firsts = calls.attempts[calls.firsts[:-1][has_any]]
-    sums = wait_reasons(store, firsts).sums(firsts, groups.of_calls[has_any], len(functions))
+    firsts = calls.first_attempts
+    waits = wait_reasons(store, firsts) if known is None else known.waits
+    sums = waits.sums(firsts, groups.of_calls[calls.counts > 0], len(functions))
     for function, of_function in zip(functions, sums, strict=True):
         function.waited_for = of_function
 

@@ -46,12 +46,9 @@ class KnownCalls:
 
     def wait_reason_of(self, attempt: int) -> WaitReason | None:
         """Return what an attempt that no other of its call preceded waited for; None where it hardly did."""
-        return (self._wait_reasons or self.attempts.reasons_of([attempt])).get(attempt)
-
-    @cached_property
-    def _wait_reasons(self) -> WaitReasons | None:
-        """What all attempts waited for, where many will be asked for; else None."""
-        return self.attempts.reasons_of(self.attempts.rows) if self._traces else None
+        # Where many will be asked for, all are found out at once.
+        is_known = self._traces and attempt in self._first_attempts
+        return (self.waits if is_known else self.attempts.reasons_of([attempt])).get(attempt)
 
     def told_waits_in(self, trace: int) -> WaitReasons | None:
         """Return what the calls of a trace waited for, by their first attempts; None where Ray itself says nothing."""
@@ -78,31 +75,31 @@ class KnownCalls:
         """Why calls have no attempt, by the rows of their PRODUCERs."""
         from spanview.analysis.ray.reasons import reasons_of
 
-        return reasons_of(self._store, self._calls)
+        return reasons_of(self._store, self.calls)
 
     def wait_parts_of(self, row: int) -> Mapping[str, int] | None:
         """Return how long a call waited for what, by its first attempt; None for any other span."""
         if row not in self._first_attempts:
             return None
-        return {kind.name.lower(): ns for kind, ns in self._waits.parts_of(row).items()}
+        return {kind.name.lower(): ns for kind, ns in self.waits.parts_of(row).items()}
 
     @property
     def told_waits(self) -> WaitReasons | None:
         """What all calls waited for, by their first attempts; None where Ray itself says nothing."""
-        return None if self._store.ray is None else self._waits
+        return None if self._store.ray is None else self.waits
 
     @cached_property
-    def _waits(self) -> WaitReasons:
-        from spanview.analysis.ray.waited_for import wait_reasons
-
-        return wait_reasons(self._store, [*self._first_attempts])
+    def waits(self) -> WaitReasons:
+        """What all calls waited for, by their first attempts, as spans show or Ray itself says."""
+        return self.attempts.reasons_of([*self._first_attempts])
 
     @cached_property
     def _first_attempts(self) -> frozenset[int]:
-        return frozenset(call.attempts[0] for call in self._calls if call.attempts)
+        return frozenset(self.calls.first_attempts.tolist())
 
     @cached_property
-    def _calls(self) -> Calls:
+    def calls(self) -> Calls:
+        """All calls."""
         from spanview.analysis.ray.calls import calls_of
 
         return calls_of(self._store)
@@ -112,7 +109,7 @@ class KnownCalls:
         """What became of calls, by the rows of their spans and of their last attempts."""
         from spanview.analysis.ray.outcomes import outcomes_of
 
-        calls = [*self._calls]
+        calls = [*self.calls]
         asked = None if self._store.ask_lives is None else self._store.ask_lives(self._store)
         became = outcomes_of(self._store, calls, self.reasons, {} if asked is None else asked.unended())
         rows = ((row, call) for call in calls for row in (call.row, *call.attempts[-1:]))

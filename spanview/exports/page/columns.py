@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.analysis.answer import answers_along
-from spanview.analysis.critical import paths_in
+from spanview.analysis.critical import paths_in, shares_of
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact, stretches_in_forest
 from spanview.analysis.ray.executions import run_word
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.analysis.critical import Paths
+    from spanview.analysis.critical import Paths, Share
     from spanview.analysis.ray.unended import Unended
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Trees
@@ -92,8 +92,10 @@ class Columns:
         self._number_of[self._walk.positions] = self._numbers
         self.span_rows: list[int] = self._walk.rows.tolist()
         """The rows of the spans in the store, in the order of the page."""
-        self._known, self._groups = KnownCalls(store, traces), RootGroups(store)
-        reasons = self._known.reasons_among(self.span_rows)
+        self.known, self._groups = KnownCalls(store, traces), RootGroups(store)
+        self.shares: list[Share] | None = None
+        """What names take of critical paths; None where `critical_by_name` knows less of spans without an end."""
+        reasons = self.known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
@@ -184,6 +186,8 @@ class Columns:
         store = self._store
         trees, positions = trees_of(self._forest, traces)
         paths = paths_in(trees, store.names, until)
+        if not until and all(map(store.trace_table.trace_id, traces)):
+            self.shares = shares_of(store, trees, paths)
         numbers = self._numbers_of_nodes(trees, positions)
         notes |= dict(self._missing(trees, numbers))
         roots, proxies = [store.trace_table.root_row[trace] for trace in traces], numbers_of(store.names, Part.PROXY)
@@ -199,7 +203,7 @@ class Columns:
             ],
             "answer": [
                 whole_answer_text(answer, self._short)
-                for answer in answers_along(store, traces, trees, paths, self._known)
+                for answer in answers_along(store, traces, trees, paths, self.known)
             ],
             "path": [*map(path_text, paths.reasons, spans)],
             "stretches": self._stretches_of(paths, numbers, traces),
@@ -366,7 +370,7 @@ class Columns:
 
     def _causes(self) -> dict[int, list[int]]:
         """Return what waits were for: the number of a cause and nanoseconds, of one after the other."""
-        waits = self._known.told_waits
+        waits = self.known.told_waits
         of_rows = {} if waits is None else {row: waits.parts_of(row) for row in waits.certain}
         return {
             number: [part for cause, ns in of_rows[row].items() for part in (KINDS.index(cause), ns)]
@@ -413,7 +417,7 @@ class Columns:
         alone = alone[~np.isin(alone, served_in(forest, alone)[0])]
         for call, number in zip(alone.tolist(), self._number_of[alone].tolist(), strict=True):
             if rows[call] not in self._failures:
-                why = self._known.reasons.get(rows[call])
+                why = self.known.reasons.get(rows[call])
                 marks[number] = f"◌ {'no attempt seen' if why is None else why.label}"
         return dict(sorted(marks.items()))
 

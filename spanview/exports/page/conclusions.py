@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.call_groups import CallsBy
+from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.reports.calls import calls_report
-from spanview.reports.explanation import Topic, explanation
+from spanview.reports.explanation import Found, Topic, explanation
 from spanview.reports.explanation_text import HEADINGS
 from spanview.reports.serve import requests_report, serve_report
 from spanview.reports.statistics import statistics_report
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
-    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.serve.requests import Request
+    from spanview.exports.page.columns import Columns
     from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
     from spanview.reports.explanation import Statement
@@ -45,22 +46,23 @@ _WIDE, _NARROW, _NAME = 150, 100, 30
 
 
 def conclusions(
-    store: Store, traces: Sequence[int], around: Surroundings, unended: Mapping[int, Unended]
+    store: Store, traces: Sequence[int], around: Surroundings, unended: Mapping[int, Unended], columns: Columns
 ) -> dict[str, Any]:
-    """Return what is known of some traces together, as the page's script reads it."""
+    """Return what is known of the traces of some columns together, as the page's script reads it."""
     is_everything = len(traces) == len(store.trace_table)
     part = store if is_everything else part_of(store, traces)
     of_part = unended if is_everything else around.unended_in(part)
     report = diagnose(part, session=around.session, unended=of_part, given=around.paths)
     chosen = None if is_everything else traces
     requests = serve_requests(part)
+    found = Found(shares=columns.shares, known=columns.known)
+    if is_everything:
+        found = replace(found, checked=report, requests=requests)
     # That few requests are left of all says nothing of how many were traced.
     findings = [finding for finding in report.findings if is_everything or finding.kind is not Kind.SAMPLING]
     return {
-        "explanation": [
-            *_sentences(store, chosen, around, unended, (report, requests) if is_everything else (None, None))
-        ],
-        "reports": _reports(part, of_part, requests),
+        "explanation": [*_sentences(store, chosen, around, unended, found)],
+        "reports": _reports(part, of_part, requests, columns.known if is_everything else KnownCalls(part)),
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
         "problems": [
@@ -76,11 +78,10 @@ def _sentences(
     traces: Sequence[int] | None,
     around: Surroundings,
     unended: Mapping[int, Unended],
-    found: tuple[Diagnosis | None, Sequence[Request] | None],
+    found: Found,
 ) -> Iterator[list[object]]:
     """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
-    checked, requests = found
-    report = explanation(store, traces, unended=unended, session=around.session, checked=checked, requests=requests)
+    report = explanation(store, traces, unended=unended, session=around.session, found=found)
     for said in report.rows:
         is_likely = said.certainty is Certainty.LIKELY
         heading = HEADINGS.get(said.topic, "")
@@ -97,9 +98,11 @@ def _ids(store: Store, said: Statement) -> tuple[str, str]:
     return (format_trace_id(trace_id) if trace_id else "", span_id)
 
 
-def _reports(store: Store, unended: Mapping[int, Unended], requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
+def _reports(
+    store: Store, unended: Mapping[int, Unended], requests: Sequence[Request], known: KnownCalls
+) -> dict[str, dict[str, Any]]:
     """Return the tables of each view, by what they group by; those without rows are left out."""
-    calls = {by.value: calls_report(store, by=by, unended=unended) for by in _CALLS_BY}
+    calls = {by.value: calls_report(store, by=by, unended=unended, known=known) for by in _CALLS_BY}
     views: dict[str, Mapping[str, AnyReport]] = {
         "stats": {by: statistics_report(store, by) for by in _GROUPINGS},
         "calls": calls if calls[CallsBy.FUNCTION.value].rows else {},

@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from operator import add
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
@@ -44,7 +43,7 @@ from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -101,47 +100,39 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     """
     from spanview.index.forest import forest_of, trees_of
 
-    table, taken, done = store.trace_table, dict[int, list[int]](), 0
+    table = store.trace_table
     chosen = [trace for trace in (range(len(table)) if traces is None else traces) if table.trace_id(trace)]
-    for share in table.shares(chosen, _SHARE_SPANS):
-        trees, _ = trees_of(forest_of(store, share), share)
-        told = part(tell, done / len(chosen), (done := done + len(share)) / len(chosen))
-        for name, figures in _taken(store, trees, paths_in(trees, store.names, tell=told)).items():
-            taken[name] = [*map(add, taken.get(name, (0, 0, 0, 0)), figures)]
-    return _in_order(store, taken)
+
+    def found() -> Iterator[tuple[Trees, Paths]]:
+        done = 0
+        for share in table.shares(chosen, _SHARE_SPANS):
+            trees, _ = trees_of(forest_of(store, share), share)
+            told = part(tell, done / len(chosen), (done := done + len(share)) / len(chosen))
+            yield trees, paths_in(trees, store.names, tell=told)
+
+    return shares_of(store, found())
 
 
-def shares_of(store: Store, trees: Trees, paths: Paths) -> list[Share]:
-    """Return what `critical_by_name` does, for whoever has these traces' trees and paths; each has a usable id."""
-    return _in_order(store, _taken(store, trees, paths))
-
-
-def _in_order(store: Store, taken: Mapping[int, Sequence[int]]) -> list[Share]:
-    shares = [Share(store.names.texts[name], *figures) for name, figures in taken.items()]
-    return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
-
-
-def _taken(store: Store, trees: Trees, paths: Paths) -> dict[int, list[int]]:
-    """Return the figures of the shares, by the numbers of the names."""
+def shares_of(store: Store, found: Iterable[tuple[Trees, Paths]]) -> list[Share]:
+    """Return what `critical_by_name` does of traces whose trees and paths are known; each has a usable id."""
     import numpy as np
 
-    from spanview.analysis.forest_selftime import exact
-
-    size = len(store.names.texts)
-    seen = np.flatnonzero(paths.nodes < len(trees.tree.rows))
-    nodes, are_waits = paths.nodes[seen], paths.are_waits[seen]
-    names, of_paths = trees.of("name")[nodes].astype(np.int64), trees.traces[nodes]
-    on_paths, on_name = np.divmod(np.unique(of_paths * size + names), size)
-    is_unsure = np.array([*map(bool, paths.reasons)], np.bool_)[on_paths]
-    starts, ends, _ = exact(paths.starts_ns[seen], paths.ends_ns[seen])
-    counts, times = np.zeros((2, size), np.int64), np.zeros((2, size), starts.dtype)
-    counts[0], counts[1] = np.bincount(on_name, minlength=size), np.bincount(on_name[is_unsure], minlength=size)
-    counted = ~are_waits
-    waits = np.flatnonzero(are_waits)
-    counted[waits] = [has_waited(store, trees.tree, node) for node in nodes[waits].tolist()]
-    np.add.at(times, (are_waits[counted].astype(np.int64), names[counted]), (ends - starts)[counted])
-    figures = zip(*counts.tolist(), *times.tolist(), strict=True)
-    return {name: [*of_name] for name, of_name in enumerate(figures) if of_name[0]}
+    texts, size = store.names.texts, len(store.names.texts)
+    counts, times = np.zeros((2, size), np.int64), np.zeros((2, size), object)
+    for trees, paths in found:
+        seen = np.flatnonzero(paths.nodes < len(trees.tree.rows))
+        nodes, are_waits = paths.nodes[seen], paths.are_waits[seen]
+        names, of_paths = trees.of("name")[nodes].astype(np.int64), trees.traces[nodes]
+        on_paths, on_name = np.divmod(np.unique(of_paths * size + names), size)
+        is_unsure = np.array([*map(bool, paths.reasons)], np.bool_)[on_paths]
+        counts += np.bincount(on_name, minlength=size), np.bincount(on_name[is_unsure], minlength=size)
+        is_counted, waits = ~are_waits, np.flatnonzero(are_waits)
+        is_counted[waits] = [has_waited(store, trees.tree, node) for node in nodes[waits].tolist()]
+        lengths = paths.ends_ns[seen].astype(object) - paths.starts_ns[seen]
+        np.add.at(times, (are_waits[is_counted].astype(np.int64), names[is_counted]), lengths[is_counted])
+    figures = zip(texts, *counts.tolist(), *times.tolist(), strict=False)
+    shares = [Share(*of_name) for of_name, is_on_path in zip(figures, counts[0].tolist(), strict=True) if is_on_path]
+    return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
 def times_on_paths(forest: Forest, traces: Sequence[int]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -58,8 +59,17 @@ def exact(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Times, Ti
     return starts.astype(object), ends.astype(object), are_known
 
 
+_KNOWN: Final[WeakKeyDictionary[Forest, SpanTimes]] = WeakKeyDictionary()
+
+
 def times_in(forest: Forest) -> SpanTimes:
     """Return the durations and self times of all spans of a forest; self times equal those of `self_times`."""
+    if forest not in _KNOWN:
+        _KNOWN[forest] = _times_in(forest)
+    return _KNOWN[forest]
+
+
+def _times_in(forest: Forest) -> SpanTimes:
     starts, ends, are_known = exact(forest.of("start_ns"), forest.of("end_ns"))
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)

@@ -45,7 +45,8 @@ class Walk:
 
 def walk(store: Store, traces: Places) -> Walk:
     """Walk some traces of a store that doesn't grow meanwhile, one after the other."""
-    forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
+    count = len(store.trace_table)
+    forest = forest_of(store, None if len(traces) == count else traces.tolist())
     times, depths = times_in(forest), forest.depths()
     irregular = np.zeros(count, np.bool_)
     irregular[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _MAX_DEPTH)]] = True

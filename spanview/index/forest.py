@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -37,7 +38,7 @@ MISSING: Final = -2
 _SIGN: Final = np.uint64(2**63)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Forest:
     """The trees of the spans of some traces: N spans, whose positions 0 to N-1 are in the order of their rows."""
 
@@ -178,8 +179,23 @@ class Forest:
         return _places_of(self.store, self.rows[positions])
 
 
+_WHOLE: Final[WeakKeyDictionary[Store, tuple[int, ref[Forest]]]] = WeakKeyDictionary()
+"""By store, the version that the last forest of all traces is of, and that forest as long as anybody has it."""
+
+
 def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     """Return the forest of some traces, or of all; the store may grow."""
+    if traces is not None:
+        return _made(store, traces)
+    version, (known, whole) = store.version, _WHOLE.get(store, (-1, None))
+    forest = None if whole is None or known != version else whole()
+    if forest is None:
+        forest = _made(store, None)
+        _WHOLE[store] = version, ref(forest)
+    return forest
+
+
+def _made(store: Store, traces: Iterable[int] | None) -> Forest:
     spans = store.spans
     # The column that is filled last.
     size = len(spans.next_row)

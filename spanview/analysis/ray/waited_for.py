@@ -237,11 +237,6 @@ class AllAttempts:
         self._set_processes()
         self._tasks = self._is_task()
 
-    @property
-    def rows(self) -> Places:
-        """The rows of all of them."""
-        return self._rows
-
     # -- what is known of all ----------------------------------------------------------------------------------------
 
     def _producers(self) -> Places:

@@ -187,7 +187,7 @@ class Columns:
         trees, positions = trees_of(self._forest, traces)
         paths = paths_in(trees, store.names, until)
         if not until and all(map(store.trace_table.trace_id, traces)):
-            self.shares = shares_of(store, trees, paths)
+            self.shares = shares_of(store, [(trees, paths)])
         numbers = self._numbers_of_nodes(trees, positions)
         notes |= dict(self._missing(trees, numbers))
         roots, proxies = [store.trace_table.root_row[trace] for trace in traces], numbers_of(store.names, Part.PROXY)

@@ -13,7 +13,7 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.outcomes import Became, outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.told import CallOutcome
-from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.analysis.ray.waited_for import AllAttempts
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
@@ -58,7 +58,7 @@ class Claims:
         files = (FILE_OF_HOOK.search(source.path) for source in store.sources)
         began = {match[1]: int(match[2]) * 1_000_000 for match in files if match}
         calls = [call for call in calls_of(store) if call.attempts and (call.wait_ns or 0) >= _LEAST_NS]
-        reasons = wait_reasons(store, [call.attempts[0] for call in calls])
+        reasons = AllAttempts(store).reasons_of([call.attempts[0] for call in calls])
         for call in calls:
             row, span = call.attempts[0], store.span(call.attempts[0])
             start_ns, reason = store.spans.start_ns[row], reasons.get(row)
@@ -103,7 +103,7 @@ def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[st
     """
     calls, different = [*calls_of(store)], list[str]()
     became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
-    waits = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    waits = AllAttempts(store).reasons_of([call.attempts[0] for call in calls if call.attempts])
     for call in calls:
         task, told = tasks[call.row], became[call.row]
         made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)

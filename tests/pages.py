@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from builders import store_of
+from report_kinds import COMMANDS, empty_reports
 from spanview import cli
 from spanview.analysis.diagnosis.finding import RULES
 from spanview.commands.agents.tools import TOOLS
 from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
-from spanview.reports.kinds import COMMANDS, empty_reports
 from spanview.reports.report import schema_of
 from spanview.tui.keys import KEYS, On, screen_names
 

@@ -31,10 +31,10 @@ from opentelemetry.trace import Link, SpanKind
 import spanview
 from builders import Builder, file_of
 from pages import TEXTS, blocks
+from report_kinds import empty_reports
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.times import NO_TIME
 from spanview.reports.frames import flat_name
-from spanview.reports.kinds import empty_reports
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:

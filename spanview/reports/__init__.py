@@ -2,7 +2,6 @@
 
 table             columns, and which of them there is room for
 report            a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
-kinds             all of them without rows, for pages and schemas
 lines             the same as lines of text
 frames            the same as flat columns, for data frames
 calls             Ray's calls by function, actor, node or job

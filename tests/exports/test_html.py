@@ -25,6 +25,8 @@ from builders import Builder, file_of, store_of, store_of_files
 from html_blocks import blocks_of
 from programs import spanview
 from span_graphs import forests, graphs
+from spanview.analysis.consistent import consistent
+from spanview.analysis.ray.waited_for import AllAttempts
 from spanview.analysis.serve import requests as serve
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.exports.html import html_chunks
@@ -215,6 +217,21 @@ def test_what_is_known_of_calls_is_found_once(monkeypatch: pytest.MonkeyPatch) -
     # What is said in sentences is more of fewer traces.
     assert many_looks <= few_looks
     assert many_tested == few_tested
+
+
+def test_calls_and_critical_paths_are_found_once() -> None:
+    """Rows, reports and sentences of a page share the attempts, what these waited for, and where the paths lead."""
+    store = _many_traces(8)
+    with (
+        patch.object(AllAttempts, "_set_levels", autospec=True, side_effect=AllAttempts._set_levels) as attempts,
+        patch.object(AllAttempts, "reasons_of", autospec=True, side_effect=AllAttempts.reasons_of) as waits,
+        patch("spanview.analysis.critical.consistent", side_effect=consistent) as paths,
+    ):
+        page_of(store)
+    assert attempts.call_count == 1
+    assert sum(len(call.args[1]) > 1 for call in waits.call_args_list) == 1
+    # The sentences tell of the median trace and of the slowest one by themselves.
+    assert sorted(call.args[0].count for call in paths.call_args_list) == [1, 1, 8]
 
 
 def test_traces_are_stitched_at_once() -> None:

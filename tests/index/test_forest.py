@@ -10,7 +10,9 @@ a, a', b under a             a ROOT, a' ROOT, b 0         a stands first by path
 
 from __future__ import annotations
 
+from gc import collect
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -19,6 +21,8 @@ from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import forests, graphs, whole_traces
+from spanview.analysis.forest_selftime import times_in
+from spanview.formats.decoder import Decoder
 from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces, trees_of
 
 if TYPE_CHECKING:
@@ -118,3 +122,27 @@ def test_a_forest_stays_as_it_was_while_its_store_grows() -> None:
         getattr(store.spans, name).extend(getattr(more.spans, name))
     assert len(forest) == len(forest.of("span_id")) == 2
     assert len(forest_of(store)) == 3
+
+
+def test_that_of_all_traces_is_shared_as_long_as_anybody_has_it() -> None:
+    """Whoever asks for all traces while somebody has their forest gets that one, and its times; then it is let go."""
+    store = store_of(Builder().span("a"))
+    forest = forest_of(store)
+    times = times_in(forest)
+    assert forest_of(store) is forest
+    assert times_in(forest_of(store)) is times
+    assert forest_of(store, [0]) is not forest
+
+    held = ref(forest)
+    del forest, times
+    collect()
+    assert held() is None
+
+
+def test_a_store_that_has_grown_has_another_one() -> None:
+    """A forest that somebody has is none of a store to which spans have come."""
+    builder, store = Builder(), store_of()
+    before = forest_of(store)
+    source, decoder = store.add_source("spans/2.json"), Decoder()
+    store.add(source, decoder.feed(file_of([builder.span("a"), builder.span("b")])))
+    assert (len(before), len(forest_of(store))) == (0, 2)

@@ -26,6 +26,7 @@ from spanview.analysis.ray.workers import is_of_one_process, named, node_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.arrays import copy_of
 from spanview.index.processes import job_of_file
+from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Places
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 
 _RECORDS_PER_REPORT: Final = 256
@@ -138,6 +140,9 @@ def _along_files(store: Store, rows: Places, by: CallsBy, tell: Tell, *, reads_a
     order = np.lexsort((starts, sources))
     of_files = np.split(rows[order], np.flatnonzero(np.diff(sources[order])) + 1) if len(rows) else []
     seen = 0
+    if reads_all:
+        new = [row for row in rows.tolist() if row not in known]
+        known |= {row: _facts_of(store, row, span) for row, span in zip(new, spans_at(store, new), strict=True)}
 
     def read(row: int) -> str:
         nonlocal seen
@@ -145,7 +150,7 @@ def _along_files(store: Store, rows: Places, by: CallsBy, tell: Tell, *, reads_a
             tell(len(said) / len(rows))
         seen += 1
         if row not in known:
-            known[row] = _facts_of(store, row)
+            known[row] = _facts_of(store, row, store.span(row))
         key: str = getattr(known[row], by)
         return key
 
@@ -171,9 +176,9 @@ def _halve(rows: Sequence[int], read: Callable[[int], str], said: dict[int, str]
             pending += [(first, middle), (middle, last)]
 
 
-def _facts_of(store: Store, row: int) -> _Facts:
+def _facts_of(store: Store, row: int, span: Span) -> _Facts:
     """Return what the record of a span says."""
-    span, path = store.span(row), store.sources[store.spans.source[row]].path
+    path = store.sources[store.spans.source[row]].path
     attributes, process = span.attributes, named(path)
     actor_id = _text(attributes, "ray.actor_id") or process.actor_id
     kind = _text(attributes, "ray.actor_class") or process.actor

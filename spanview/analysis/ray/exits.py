@@ -96,9 +96,10 @@ class _CutOffs:
         self._asked, self._found = np.append(self._asked, more), np.append(self._found, more)
         new = rows[~self._asked[rows]].tolist()
         for part in batches(store, new, _RECORDS):
-            for row, record in zip(new[part], read_records(store, new[part]), strict=True):
-                may_be = record is None or ENDED_BY.encode() in record
-                self._asked[row], self._found[row] = True, may_be and bool(cut_off_by(store, row))
+            read = zip(new[part], read_records(store, new[part]), strict=True)
+            may_be = [row for row, record in read if record is None or ENDED_BY.encode() in record]
+            self._found[[row for row in may_be if cut_off_by(store, row)]] = True
+        self._asked[new] = True
         return rows[self._found[rows]]
 
 

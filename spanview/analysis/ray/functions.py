@@ -18,7 +18,7 @@ from spanview.analysis.ray.reasons import Reason, reasons_of
 from spanview.analysis.ray.told import lives_of_actor
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
-from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.analysis.ray.waited_for import AllAttempts
 from spanview.analysis.ray.waits import cold_starts_of
 from spanview.index.arrays import copy_of
 from spanview.model.codes import ERROR
@@ -191,7 +191,7 @@ def _add_reasons(
         function.cold_starts += 1
         function.cold_wait_ns += wait_ns
     firsts = calls.first_attempts
-    waits = wait_reasons(store, firsts) if known is None else known.waits
+    waits = AllAttempts(store).reasons_of(firsts) if known is None else known.waits
     sums = waits.sums(firsts, groups.of_calls[calls.counts > 0], len(functions))
     for function, of_function in zip(functions, sums, strict=True):
         function.waited_for = of_function

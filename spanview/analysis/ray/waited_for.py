@@ -197,18 +197,6 @@ _NOBODY: Final = np.empty(0, np.int64)
 NO_REASONS: Final = WaitReasons(_NOBODY, np.empty((0, len(KINDS)), np.int64), _NOBODY, _NOBODY.astype(np.bool_), {})
 
 
-def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
-    """Return what the first attempts of calls waited for.
-
-    Args:
-        store: Where the spans are; all of them are searched for evidence.
-        attempts: Rows of attempts that no other one of their call preceded.
-    """
-    rows = np.asarray(attempts, np.int64)
-    rows = rows[copy_of(store.spans.kind)[rows] == CONSUMER]
-    return AllAttempts(store).reasons_of(rows) if len(rows) else NO_REASONS
-
-
 _TASKS: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and number of a name, whether attempts with it are those of a task."""
 

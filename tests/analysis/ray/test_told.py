@@ -25,7 +25,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
-from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, wait_reasons
+from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
@@ -103,7 +103,7 @@ def test_without_the_events_nothing_is_certain_of_waits() -> None:
     """Only that the actor's constructor had to end first; what became of calls is told as far as spans show."""
     store = load_store(FIXTURES / "ray-events-hook" / "spans")
     calls = [*calls_of(store)]
-    waits = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    waits = AllAttempts(store).reasons_of([call.attempts[0] for call in calls if call.attempts])
     assert not any(waits.is_certain(call.attempts[0]) for call in calls if call.attempts)
     became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
     names = {call.function: became[call.row].outcome.key for call in calls if not call.attempts}
@@ -164,7 +164,7 @@ def test_the_line_above_a_trace_says_the_parts(recording: str) -> None:
     """Where a call's whole wait is on the path and had several causes for certain, they are the call's, and add up."""
     store = load_store(FIXTURES / recording)
     calls = [call for call in calls_of(store) if call.attempts]
-    waits, seen = wait_reasons(store, [call.attempts[0] for call in calls]), 0
+    waits, seen = AllAttempts(store).reasons_of([call.attempts[0] for call in calls]), 0
     for call in calls:
         parts = [part for part in answer_of(store, store.spans.trace[call.row]).parts if part.doing is Doing.WAITING]
         causes = {cause: ns for part in parts for cause, ns in part.causes if ns}
@@ -293,7 +293,7 @@ def test_an_attempt_of_which_no_line_is_left_is_not_taken_for_another_tasks(reco
         path.write_text("".join(left), encoding="utf-8")
     store = load_store(folder)
     (call,) = (call for call in calls_of(store) if call.function == "Phoenix.die")
-    parts = wait_reasons(store, call.attempts[:1]).parts_of(call.attempts[0])
+    parts = AllAttempts(store).reasons_of(call.attempts[:1]).parts_of(call.attempts[0])
     assert WaitedFor.RETRY not in parts
     assert parts[WaitedFor.CREATION] > 0
 

@@ -26,7 +26,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.meanwhile import meanwhile_of
 from spanview.analysis.ray.names import RAN, function_of, short_names
 from spanview.analysis.ray.wait_causes import WaitedFor
-from spanview.analysis.ray.waited_for import AllAttempts, reason_text, wait_reasons
+from spanview.analysis.ray.waited_for import AllAttempts, reason_text
 from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
@@ -98,7 +98,7 @@ def reason_of_last(store: Store) -> str:
     spans, texts = store.spans, store.names.texts
     attempts = [row for row in range(len(spans)) if texts[spans.name[row]].endswith(RAN)]
     last = max(attempts, key=lambda row: spans.start_ns[row])
-    reason = wait_reasons(store, [last]).get(last)
+    reason = AllAttempts(store).reasons_of([last]).get(last)
     return "" if reason is None else reason_text(store, reason)
 
 
@@ -486,7 +486,7 @@ def test_functions_sum_it_up() -> None:
     """By function, how many calls waited for what, and how long; with what isn't known it is all of their waiting."""
     store = load_store(FIXTURES / "ray-tasks-bundled-hook" / "spans")
     calls = calls_of(store)
-    reasons = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    reasons = AllAttempts(store).reasons_of([call.attempts[0] for call in calls if call.attempts])
     expected = Counter[tuple[str, WaitedFor]]()
     for call in calls:
         reason = reasons.get(call.attempts[0]) if call.attempts else None
@@ -537,7 +537,7 @@ def test_ray_itself_doesn_t_say_otherwise(recording: str) -> None:
     store = load_store(FIXTURES / recording / "spans")
     tasks = json.loads((FIXTURES / recording / "STATE.json").read_text())["tasks"]
     attempts = [call.attempts[0] for call in calls_of(store) if call.attempts]
-    reasons = wait_reasons(store, attempts)
+    reasons = AllAttempts(store).reasons_of(attempts)
     seen = Counter[WaitedFor]()
     for row in attempts:
         reason, span = reasons.get(row), store.span(row)

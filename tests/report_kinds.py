@@ -1,4 +1,4 @@
-"""All reports, without rows: for pages and schemas, which say what is in them."""
+"""All reports, without rows: for pages and schemas, which say what is in them, and for what tests ask of each."""
 
 from __future__ import annotations
 

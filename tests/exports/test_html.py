@@ -223,7 +223,7 @@ def test_calls_and_critical_paths_are_found_once() -> None:
     """Rows, reports and sentences of a page share the attempts, what these waited for, and where the paths lead."""
     store = _many_traces(8)
     with (
-        patch.object(AllAttempts, "_set_levels", autospec=True, side_effect=AllAttempts._set_levels) as attempts,
+        patch.object(AllAttempts, "_producers", autospec=True, side_effect=AllAttempts._producers) as attempts,
         patch.object(AllAttempts, "reasons_of", autospec=True, side_effect=AllAttempts.reasons_of) as waits,
         patch("spanview.analysis.critical.consistent", side_effect=consistent) as paths,
     ):

@@ -35,7 +35,7 @@ from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
 from spanview.index.table import NO_ROW
-from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

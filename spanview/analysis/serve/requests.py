@@ -397,17 +397,11 @@ _WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Fail
 
 def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
     """Return the first non-empty text of these attributes, from one span after the other."""
-    for attributes in several:
-        if text := _text(attributes, *keys):
-            return text
-    return ""
+    return next((text for attributes in several if (text := _text(attributes, *keys))), "")
 
 
 def _text(attributes: Mapping[str, Any], *keys: str) -> str:
-    for key in keys:
-        if key in attributes and (text := text_of(attributes[key])):
-            return text
-    return ""
+    return next((text for key in keys if key in attributes and (text := text_of(attributes[key]))), "")
 
 
 def route_in(attributes: Mapping[str, Any]) -> str:

@@ -120,13 +120,9 @@ class KnownCalls:
         reasons = self.reasons
         return {row: reasons[row] for row in rows if row in reasons}
 
-    def reasons_in(self, tree: TraceTree) -> dict[int, Why]:
-        """Return why calls of a trace have no attempt; nothing is found out where each has one."""
-        return self.reasons_among(tree.rows) if has_lone_calls(self._store, tree) else {}
-
     def reasons_and_open(self, tree: TraceTree) -> tuple[Mapping[int, Why], Collection[int]]:
-        """Return what `reasons_in` does, and the rows of those that may still run, as far as processes show."""
-        reasons = self.reasons_in(tree)
+        """Return why calls of a trace have no attempt, and the rows of those that may still run, as processes show."""
+        reasons = self.reasons_among(tree.rows) if has_lone_calls(self._store, tree) else {}
         if not reasons:
             return reasons, ()
         from spanview.analysis.ray.reasons import open_among
@@ -147,7 +143,7 @@ class KnownCalls:
 
 
 def has_lone_calls(store: Store, tree: TraceTree) -> bool:
-    """Return whether nothing is below a call of a trace; `KnownCalls.reasons_in` says whether it lacks an attempt."""
+    """Return whether nothing is below a call of a trace; `KnownCalls.reasons_among` says if it lacks an attempt."""
     spans, submits, parents = store.spans, call_names(store)[0], {*tree.parents}
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     return any(spans.name[row] in submits for row in alone)

@@ -472,12 +472,6 @@ class AllAttempts:
         order = np.lexsort((self._starts, self._names))
         return order, self._names[order], self._starts[order]
 
-    def _same_caller_before(self, others: Places, chosen: Places) -> Flags:
-        """Return whether the calls of others were submitted by the callers of attempts, before their own calls."""
-        is_same = self._callers_processes[others] == self._callers_processes[chosen]
-        same: Flags = (self._callers[others] != _NO_CALL) & is_same & (self._called[others] < self._called[chosen])
-        return same
-
     def _alone_since(
         self, chosen: Places, ready: NDArray[Any], submitted: NDArray[Any], prepared: NDArray[Any]
     ) -> NDArray[Any]:
@@ -531,7 +525,8 @@ class AllAttempts:
             self._names[candidates] != self._names[chosen],
             self._processes[candidates] != self._processes[chosen],
         )
-        may_be: Flags = is_other & self._same_caller_before(candidates, chosen)
+        is_same_caller = self._callers_processes[candidates] == self._callers_processes[chosen]
+        may_be: Flags = is_other & is_same_caller & (self._called[candidates] < self._called[chosen])
         return may_be
 
     def _ended_before(self, chosen: Places) -> tuple[Places, Places]:

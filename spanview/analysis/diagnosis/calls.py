@@ -89,11 +89,14 @@ def no_attempt(facts: Facts) -> Finding:
 
 
 def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:
-    """Return the call that a process failed to submit last, and how many of some calls it had submitted before it."""
+    """Return the call whose failed submission is the last that a process began, and how many of some calls came before.
+
+    Where the process began anything later, its program went on.
+    """
+    processes, starts = facts.column("process"), facts.starts
     refused = [row for row, why in facts.reasons.items() if why.reason is CallOutcome.NOT_SUBMITTED]
-    last = {facts.sources[row]: row for row in sorted(refused, key=facts.starts.__getitem__)}
-    later = [last.get(facts.sources[row], row) for row in rows]
-    ends = [end for row, end in zip(rows, later, strict=True) if facts.starts[end] > facts.starts[row]]
+    last = {processes[row]: row for row in refused if starts[row] == starts[processes == processes[row]].max()}
+    ends = [last[processes[row]] for row in rows if processes[row] in last]
     return (facts.place(ends[0]).name.removesuffix(SUBMITTED) if ends else ""), len(ends)
 
 

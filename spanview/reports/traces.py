@@ -35,7 +35,7 @@ from spanview.reports.table import (
     timed,
     trace_id_column,
 )
-from spanview.reports.traces_model import TracesModel, has_services
+from spanview.reports.traces_model import TracesModel, has_services, service_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,10 +84,6 @@ def traces_table(
     def of_facts(told: Callable[[TraceFacts], Any], unknown: str | None, trace: int) -> Any:
         facts = model.facts(trace)
         return unknown if facts is None else told(facts)
-
-    def services(facts: TraceFacts) -> str:
-        more = f" +{facts.services - 1:,}" if facts.services > 1 else ""
-        return f"{store.services.texts[facts.service] or '(none)'}{more}"
 
     def called(trace: int) -> str:
         name = model.root_name(trace)
@@ -140,7 +136,7 @@ def traces_table(
         TableColumn(
             "SERVICE",
             service_cells,
-            partial(of_facts, services, "…"),
+            partial(of_facts, lambda facts: service_text(store, facts.service, facts.services), "…"),
             gap=2,
             aligns_left=True,
             goes=1,

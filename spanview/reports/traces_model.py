@@ -59,6 +59,12 @@ def has_services(store: Store) -> bool:
     return sum(map(bool, store.services.texts[:3])) > 1
 
 
+def service_text(store: Store, service: int, services: int) -> str:
+    """Return how a trace's service is called, and how many more it has."""
+    more = f" +{services - 1:,}" if services > 1 else ""
+    return f"{store.services.texts[service] or '(none)'}{more}"
+
+
 class TraceFacts(NamedTuple):
     """What is known of a trace only once it is stitched."""
 

@@ -23,14 +23,18 @@ from hostile import shown as made_visible
 from programs import spanview
 from seeds import sample
 from spanview.analysis.answer import answer_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.names import short_names
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.answer_text import answer_texts
+from spanview.display.call_text import waited_for_shares
 from spanview.display.units import duration
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
 from spanview.exports.surroundings import Surroundings
 from spanview.model.problems import ExportError
+from spanview.reports.traces import traces_report
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -158,6 +162,90 @@ def test_reports_are_tables(windows: Windows, tmp_path: Path) -> None:
         assert [int(row[1]) for row in look.rows()] == sorted(map(int, calls), reverse=True)
         look.press("H")
         assert look.page.evaluate("location.hash") == "#calls"
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_no_figure_is_cut(size: tuple[int, int], windows: Windows, tmp_path: Path) -> None:
+    """However narrow the window: what has no room is scrolled, under heads that stand above it, and no window is."""
+    path = tmp_path / "page.html"
+    assert spanview("export", "--format", "html", "-o", path, FIXTURES / "ray-events-hook").status == 0
+    cut = (
+        "[...document.querySelectorAll('.row:not([hidden]) > :not(:first-child):not(:last-child), .row .number')]"
+        ".filter(cell => !cell.querySelector('.name') && cell.scrollWidth > cell.clientWidth)"
+        ".map(cell => cell.textContent)"
+    )
+    below = (
+        "[...document.querySelectorAll('.heads > *')].map(head => head.getBoundingClientRect().left).join() =="
+        "[...document.querySelector('.row').children].map(cell => cell.getBoundingClientRect().left).join()"
+    )
+    with shown(windows, path, size=size) as look:
+        for view in ("", "stats", "calls", "workers"):
+            look.page.evaluate("hash => { location.hash = hash }", view)
+            look.until(
+                "view => document.querySelector('#views [aria-current]').hash === view", f"#{view}" if view else ""
+            )
+            assert look.page.evaluate(cut) == [], view
+            assert look.page.evaluate(below), view
+            assert look.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("name", ["ray-events-hook/spans", "serve/spans", "otlp-json"])
+def test_the_table_of_traces_is_the_report_of_the_viewer(name: str, windows: Windows, tmp_path: Path) -> None:
+    """Its heads, its order and its figures are those of the report of traces."""
+    path, store = tmp_path / "page.html", load_store([str(FIXTURES / name)])
+    assert spanview("export", "--format", "html", "-o", path, FIXTURES / name).status == 0
+    report = traces_report(store)
+    columns = [column for column in report.table.columns if column.is_shown]
+    with shown(windows, path, "#", size=(1600, 800)) as look:
+        assert [text.removesuffix(" ▾") for text in look.texts(".heads button")] == [
+            column.head.strip() for column in columns
+        ]
+        written = [[column.text(trace) for column in columns if column.parts is None] for trace in report.rows]
+        rows = [row[:-1] for row in look.rows()]
+    # One has the date only where there are several.
+    assert [[cell if place else cell[-12:] for place, cell in enumerate(row)] for row in rows] == [
+        [cell if place else cell[-12:] for place, cell in enumerate(row)] for row in written
+    ]
+
+
+def test_what_calls_waited_for(windows: Windows, tmp_path: Path) -> None:
+    """Calls have the column of the viewer, in its words."""
+    folder, path = FIXTURES / "ray-events-hook", tmp_path / "page.html"
+    assert spanview("export", "--format", "html", "-o", path, folder).status == 0
+    store = load_store([str(folder)])
+    waited_for = [waited_for_shares(function) for function in functions_of(store, calls_of(store))]
+    with shown(windows, path, "#calls") as look:
+        place = look.texts(".heads button").index("WAITED FOR")
+        assert sorted(row[place] for row in look.rows()) == sorted(waited_for)
+        assert any(waited_for)
+
+
+def test_times_have_one_zone(windows: Windows, tmp_path: Path) -> None:
+    """The page names the zone of its times, `U` changes it everywhere, and where it was written makes no difference."""
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "1.json").write_bytes(file_of(drawing()))
+    pages = [tmp_path / f"{zone.replace('/', '')}.html" for zone in ("UTC", "Asia/Tokyo")]
+    for zone, path in zip(("UTC", "Asia/Tokyo"), pages, strict=True):
+        done = spanview("export", "--format", "html", "-o", path, tmp_path / "spans", environment={"TZ": zone})
+        assert done.status == 0
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+    context = windows.browser.new_context(timezone_id="Asia/Tokyo")
+    with shown(Windows(windows.browser, {(WIDE, False): context.new_page()}), pages[1]) as look:
+        for zone, hour in (("UTC+09:00", "07"), ("UTC", "22")):
+            assert look.texts("#zone") == [f"times in {zone}"]
+            look.page.evaluate("document.querySelector('.explanation').open = true")
+            assert (
+                f"from 2023-11-1{5 if hour == '07' else 4} {hour}:13:20.000000 {zone}; "
+                in look.texts(".explanation p")[0]
+            )
+            assert {row[0][:2] for row in look.rows()} == {hour}
+            assert {text[:2] for text in look.texts(".plot text")[-2:]} == {hour}
+            look.press("Enter")
+            look.until("document.querySelector('.details td')")
+            assert f"{hour}:13:20.001000 {zone}" in look.texts(".head p")[0]
+            assert any(f"{hour}:13:20.001000 {zone}" in text for text in look.texts(".details td"))
+            look.press("q", "U")
+    context.close()
 
 
 def test_the_page_begins_with_what_took_the_time(windows: Windows, tmp_path: Path) -> None:
@@ -403,7 +491,7 @@ def test_the_times_of_the_plot(windows: Windows, tmp_path: Path) -> None:
     spans = [build.span(f"t{number}", trace=number, start=number * 1000.0, duration=5) for number in (123, 200, 457)]
     with shown(windows, page_of(tmp_path, spans)) as look:
         starts = sorted(row[0] for row in look.rows())
-        assert look.texts(".plot text")[-2:] == [starts[0][:-3], starts[-1][:-3]]
+        assert look.texts(".plot text")[-2:] == [starts[0], starts[-1]]
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
@@ -431,11 +519,11 @@ def test_a_failure_is_seen_behind_a_long_name(size: tuple[int, int], windows: Wi
 
 
 def test_a_narrow_list(windows: Windows, tmp_path: Path) -> None:
-    """Start, duration, errors and name of a trace have room side by side, dates too."""
+    """Start, duration, spans and name of a trace have room side by side, dates too; the rest goes in its turn."""
     build = Builder()
     spans = [*drawing(), build.span("a later day", trace=9, span=90, start=2 * 86_400e6, duration=5)]
     with shown(windows, page_of(tmp_path, spans), size=NARROW) as look:
-        assert look.texts(".heads > *") == ["START ▾", "DURATION", "ERR", "TRACE"]
+        assert look.texts(".heads > *") == ["START ▾", "DURATION", "SPANS", "TRACE"]
         starts = "[...document.querySelectorAll('.row:not([hidden]) > .mono')]"
         assert look.page.evaluate(f"{starts}.every(start => start.scrollWidth <= start.clientWidth)")
         assert all(re.fullmatch(r"\d\d-\d\d \d\d:\d\d:\d\d", row[0]) for row in look.rows())

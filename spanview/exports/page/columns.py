@@ -39,6 +39,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
 from spanview.model.ids import format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
+from spanview.reports.traces_model import has_services, service_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -254,7 +255,7 @@ class Columns:
 
     def _columns_of_traces(
         self, traces: Places, names: Sequence[int | str], silent: Sequence[int], until: Mapping[int, int]
-    ) -> dict[str, list[Any]]:
+    ) -> dict[str, Any]:
         """Return what all spans of the traces are counted for.
 
         Args:
@@ -302,6 +303,7 @@ class Columns:
             "silent": counts(np.isin(self._number_of, silent) & lasts),
             "processes": np.bincount(processes, minlength=len(traces)).tolist(),
             "services": self._services_of(of_spans, len(traces)),
+            "service": self._service_of_each(traces.tolist(), of_spans) if has_services(self._store) else None,
             "complete": [not (without or circles) for without, circles in zip(missing, cut, strict=True)],
             "missing": missing,
             "unended": counts(forest.of("end_ns") == NO_TIME),
@@ -331,6 +333,19 @@ class Columns:
             if texts[in_order[rank]]:
                 services[trace].append(number)
         return services
+
+    def _service_of_each(self, traces: Sequence[int], of_spans: Places) -> list[str]:
+        """Return the service of each trace's root, or of its first span without one, and how many more there are."""
+        store, root_row = self._store, self._store.trace_table.root_row
+        pairs = np.unique(np.stack((of_spans, self._forest.of("service"))), axis=1)
+        counts = np.bincount(pairs[0], minlength=len(traces)).tolist()
+        roots = [
+            first if root_row[trace] == NO_ROW else root_row[trace]
+            for trace, first in zip(traces, self._walk.rows[self._walk.firsts].tolist(), strict=True)
+        ]
+        return [
+            service_text(store, store.spans.service[row], number) for row, number in zip(roots, counts, strict=True)
+        ]
 
     # -- the rows ------------------------------------------------------------------------------------------------------
 

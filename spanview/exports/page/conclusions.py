@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import UTC
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diagnosis.finding import Certainty, Kind
@@ -10,15 +11,19 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.call_groups import CallsBy
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
+from spanview.display.units import moment, zone_name
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.times import NO_TIME
 from spanview.reports.calls import calls_report
 from spanview.reports.explanation import Found, Topic, explanation
 from spanview.reports.explanation_text import HEADINGS
 from spanview.reports.serve import requests_report, serve_report
 from spanview.reports.statistics import statistics_report
 from spanview.reports.table import INTEGER, INTEGERS, NUMBER, TIME_NS, Ranks
+from spanview.reports.traces import LONGEST_SERVICE, traces_table
+from spanview.reports.traces_model import TracesModel, has_services
 from spanview.reports.workers import workers_report
 
 if TYPE_CHECKING:
@@ -41,8 +46,8 @@ _MAX_ROWS: Final = 10_000
 _MAX_TEXT_LENGTH: Final = 1_000
 _MAX_PROBLEMS: Final = 200
 _TEXT: Final = "text"
-_WIDE, _NARROW, _NAME = 150, 100, 30
-"""Cells of a wide table, of a narrow one, and of a name."""
+_OF_PAGE: Final = ("start_ns", "duration_ns", "span_count", "error_count", "processes", "service", "name")
+"""What the page's columns of traces have, by its name in JSON."""
 
 
 def conclusions(
@@ -63,6 +68,7 @@ def conclusions(
     return {
         "explanation": [*_sentences(store, chosen, around, unended, found)],
         "reports": _reports(part, of_part, requests, columns.known if is_everything else KnownCalls(part)),
+        "trace_columns": [*traces_columns(store, traces)],
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
         "problems": [
@@ -82,10 +88,15 @@ def _sentences(
 ) -> Iterator[list[object]]:
     """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
     report = explanation(store, traces, unended=unended, session=around.session, found=found)
+    starts = store.trace_table.start_ns
+    among = range(len(starts)) if traces is None else traces
+    began = min((starts[trace] for trace in among if starts[trace] != NO_TIME), default=0)
     for said in report.rows:
-        is_likely = said.certainty is Certainty.LIKELY
-        heading = HEADINGS.get(said.topic, "")
-        yield [heading, said.text[:_MAX_TEXT_LENGTH], is_likely, _shade(said), *_ids(store, said)]
+        text, heading = said.text[:_MAX_TEXT_LENGTH], HEADINGS.get(said.topic, "")
+        if said.topic is Topic.ABOUT:
+            # The page writes it as all its times, in the zone that it shows.
+            text = text.replace(f"{moment(began)} {zone_name(began)}", f"{moment(began, zone=UTC)}Z")
+        yield [heading, text, said.certainty is Certainty.LIKELY, _shade(said), *_ids(store, said)]
 
 
 def _shade(said: Statement) -> str:
@@ -115,32 +126,47 @@ def _reports(
 
 
 def _table(report: AnyReport) -> dict[str, Any]:
-    """Return a report's columns, each with its head, what its values are, and whether it needs room; and its rows."""
-    table, rows = report.table, report.rows[:_MAX_ROWS]
-    there = [column for column in table.columns if column.is_shown and column.schema is not INTEGERS]
-    # What would be empty is left out, and what a terminal of such a width has no room for.
-    there = [column for column in there if column.parts is not None or any(map(column.text, rows))]
-    wide, narrow = (
-        {column for _, column in table._replace(columns=there).fit(cells, table.first, _NAME).heads()}
-        for cells in (_WIDE, _NARROW)
-    )
-    columns = [column for column in there if column in wide]
+    """Return a report's columns, each with its head, what its values are, and whether these are failures; its rows."""
+    rows = report.rows[:_MAX_ROWS]
+    there = [column for column in report.table.columns if column.is_shown and column.schema is not INTEGERS]
+    # What would be empty is left out.
+    columns = [column for column in there if column.parts is not None or any(map(column.text, rows))]
     ways = [_way(column) for column in columns]
-    first = table.first_order
+    first = report.table.first_order
     return {
         "columns": [
-            [" ".join(filter(None, (column.family, column.head))), kind, column not in narrow]
-            for column, (kind, _) in zip(columns, ways, strict=True)
+            [_head(column), kind, column.style == "error"] for column, (kind, _) in zip(columns, ways, strict=True)
         ],
         "order": [next((at for at, column in enumerate(columns) if column.key == first.key), 0), first.descending],
         "rows": [[value(row) for _, value in ways] for row in rows],
     }
 
 
+def traces_columns(store: Store, traces: Sequence[int]) -> Iterator[list[object]]:
+    """Yield the columns of the report of traces: name, head, what values are, its turn to go, and what it means.
+
+    What the page has of its traces anyway comes without values.
+    """
+    table = traces_table(store, TracesModel(store), LONGEST_SERVICE if has_services(store) else 0)
+    for column in table.columns:
+        if column.is_shown:
+            kind, value = _way(column)
+            values = None if column.name in _OF_PAGE else [*map(value, traces)]
+            yield [column.name, _head(column), kind, column.goes, column.meaning, values]
+
+
+def _head(column: TableColumn[Any]) -> str:
+    return f"{column.family} {column.head}".strip()
+
+
 def _way(column: TableColumn[Any]) -> tuple[str, Any]:
     """Return what a column's values are, and what makes them of rows."""
     kinds = {id(TIME_NS): "time", id(INTEGER): "count", id(NUMBER): "share"}
-    kind = _TEXT if column.ranks is Ranks.MOMENTS else kinds.get(id(column.schema), _TEXT)
+    of_ranks: dict[Ranks | None, str] = {Ranks.MOMENTS: "moment", Ranks.AMOUNTS: "amount"}
+    kind = of_ranks.get(column.ranks, kinds.get(id(column.schema), _TEXT))
+    if kind == "moment":
+        # Nanoseconds since 1970 are more than a number of JavaScript holds.
+        return kind, lambda row: None if (ns := column.json_value(row)) is None else ns // 1000
     if kind != _TEXT:
         return kind, column.json_value
     text = column.called or (column.text if column.parts is None else column.json_value)

@@ -60,15 +60,40 @@ function duration(ns) {
   return days < 100 ? `${days} d ${two(Math.floor(seconds % 86400 / 3600))} h` : `${whole(days)} d`;
 }
 
-/** A time of this zone. */
+/** How many minutes the zone of all times is behind UTC at a time: that of this browser, or UTC itself. */
+const zone_at = second => (is_utc ? 0 : new Date(second * 1000).getTimezoneOffset());
+let is_utc = false;
+
+/** The zone at a time, as `UTC` or `UTC+02:00`. */
+function zone_name(second) {
+  const behind = Math.round(zone_at(second)), ahead = Math.abs(behind);
+  return behind ? `UTC${behind < 0 ? "+" : "-"}${two(Math.floor(ahead / 60))}:${two(ahead % 60)}` : "UTC";
+}
+/** A time in the zone of all times. */
 function moment(second, nanosecond, with_date = true) {
   if (second === null) return "–";
-  const date = new Date(second * 1000);
+  const date = new Date(second * 1000 - zone_at(second) * 60_000);
   if (Number.isNaN(date.getTime())) return "–";
-  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+  const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
+  const day = `${String(date.getUTCFullYear()).padStart(4, "0")}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())} `;
   return `${with_date ? day : ""}${time}.${String(Math.floor(nanosecond / 1000)).padStart(6, "0")}`;
 }
+/** The same to a thousandth of a second, as tables have it; with its date where the traces began on several days. */
+const brief_moment = (second, nanosecond) => (second === null ? "–" : moment(second, nanosecond, data.has_days).slice(0, -3));
+function amount(number) {
+  if (number === null) return "–";
+  if (Number.isInteger(number)) return whole(number);
+  const text = three_digits(number);
+  if (!text.includes(".")) return whole(Number(fixed(number, 0)));
+  return text === "0.00" ? "<0.01" : text.replace(/\.?0+$/, "");
+}
+
+/** How values of columns are written, by what they are. */
+const WRITTEN = {
+  text: visible, count: number => (number ? whole(number) : ""), time: duration, amount,
+  share: number => (number === null ? "–" : `${Math.round(100 * number)}%`),
+  moment: us => (us === null ? "–" : brief_moment(Math.floor(us / 1e6), us % 1e6 * 1000)),
+};
 
 // -- elements ---------------------------------------------------------------------------------------------------------
 
@@ -134,6 +159,11 @@ async function read_overview() {
   Object.assign(data, await unpacked(block("overview")));
   data.count = data.traces.id.length;
   data.numbers = new Map(data.traces.id.map((id, trace) => [id || "none", trace]));
+  look_at_days();
+}
+function look_at_days() {
+  const days = data.traces.second.filter(second => second !== null).map(second => moment(second, 0).slice(0, 10));
+  data.has_days = new Set(days).size > 1;
 }
 
 async function read_rows() {
@@ -228,8 +258,8 @@ const span_id = row => data.rows.span_id.slice(16 * row, 16 * row + 16);
 
 class List {
   /**
-   * columns: the heads, as { text, width, sort, wide, number }; `fill(element, index)` draws a row, `opened(index)` is
-   * called for a chosen one, `moved(index)` for the one under the cursor.
+   * columns: what `grid-template-columns` has, where `fit` doesn't give columns their room; `fill(element, index)` draws
+   * a row, `opened(index)` is called for a chosen one, `moved(index)` for the one under the cursor.
    */
   constructor({ role = "grid", label, heads, columns, build, fill, opened, moved, id }) {
     Object.assign(this, { build, fill, opened, moved, id });
@@ -332,6 +362,18 @@ class List {
       this.element.scrollTop = Math.max(0, aligned);
     }
   }
+  /** Give columns their room: those whose turn is first go where the others need theirs, and what stays can be scrolled. */
+  fit(columns) {
+    const least = some => some.reduce((sum, column) => sum + column.least, 0), turns = new Set(columns.map(column => column.goes));
+    let shown = columns;
+    for (const turn of [...turns].filter(Boolean).sort((a, b) => a - b))
+      if (least(shown) > this.element.clientWidth) shown = shown.filter(column => column.goes !== turn);
+    for (const column of columns) column.head.hidden = !shown.includes(column);
+    for (const row of this.rows.children) hide_cells(row, columns);
+    const grid = shown.map(({ least: pixels, most }) => (most ? `minmax(${pixels}px, ${most})` : `${pixels}px`));
+    this.element.style.setProperty("--columns", grid.join(" "));
+    this.element.style.setProperty("--least", `${least(shown)}px`);
+  }
   page() { return Math.max(1, Math.floor((this.element.clientHeight - this.heads.offsetHeight) / ROW) - 1); }
   print(is_printing) {
     this.is_printing = is_printing;
@@ -339,13 +381,31 @@ class List {
   }
 }
 
+const hide_cells = (row, columns) => columns.forEach((column, place) => { row.children[place].hidden = column.head.hidden; });
+const CHARACTER = 7.3;  // pixels of one in a figure
+
+/** The pixels of a column in which none of its figures is cut: for its head, and for the longest of its texts. */
+function room_of(text, longest) {
+  const head = Math.max(...text.split(" ").map(word => word.length)) + 2;
+  return Math.ceil(Math.max(head, longest) * CHARACTER) + (innerWidth <= 560 ? 8 : 18);
+}
+/** The characters of the longest text of values. */
+function longest_of(kind, values) {
+  const fixed_ones = { time: 9, share: 4, moment: data.has_days ? 23 : 12 };
+  if (fixed_ones[kind]) return fixed_ones[kind];
+  const length = value => WRITTEN[kind](value).length;
+  return kind === "count" ? length(values.reduce((most, value) => Math.max(most, value ?? 0), 0))
+    : values.reduce((most, value) => Math.max(most, length(value)), 0);
+}
+
 /** The heads of a table that can be sorted. */
 function sortable_heads(columns, order, sort) {
   const heads = make("div.heads");
   heads.setAttribute("role", "row");
   for (const column of columns) {
-    const head = make(`button${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.roomy ? ".roomy" : ""}`, column.text);
+    const head = make(column.number ? "button.number" : "button", column.text);
     head.setAttribute("role", "columnheader");
+    head.title = column.title ?? "";
     head.addEventListener("click", () => sort(column.key));
     column.head = head;
     heads.append(head);
@@ -365,34 +425,35 @@ function compare(a, b) {
   if (typeof a === "string") return a < b ? -1 : a > b ? 1 : 0;
   return (a ?? -Infinity) - (b ?? -Infinity);
 }
-const grid_of = columns => columns.filter(column => !(innerWidth <= 900 && column.wide) && !(innerWidth <= 560 && column.roomy))
-  .map(column => (innerWidth <= 560 && column.narrow) || column.width).join(" ");
 
 // -- the traces -------------------------------------------------------------------------------------------------------
 
+/** What the page has of traces, by what the report calls it in JSON. */
+const OF_TRACES = {
+  start_ns: trace => start_of(trace), duration_ns: trace => data.traces.length[trace], span_count: trace => data.traces.spans[trace],
+  error_count: trace => data.traces.errors[trace], processes: trace => data.traces.processes[trace],
+  service: trace => data.traces.service[trace], name: trace => trace_name(trace),
+};
+
 class TracesView {
   constructor() {
-    const traces = data.traces;
-    this.columns = [
-      { key: "start", text: "START", width: "minmax(110px, 200px)", of: trace => start_of(trace) },
-      { key: "length", text: "DURATION", width: "minmax(80px, 220px)", narrow: "86px", of: trace => traces.length[trace] },
-      { key: "spans", text: "SPANS", width: "70px", number: true, roomy: true, of: trace => traces.spans[trace] },
-      { key: "errors", text: "ERR", width: "52px", narrow: "38px", number: true, of: trace => traces.errors[trace] },
-      { key: "processes", text: "PROCS", width: "62px", number: true, wide: true, of: trace => traces.processes[trace] },
-      { key: "name", text: "TRACE", width: "minmax(120px, 1fr)", of: trace => trace_name(trace) },
-    ];
-    this.order = { key: "start", up: false };
+    this.order = { key: "start_ns", up: false };
     this.text = "";
     this.only_failed = false;
     this.is_explained = false;
     this.picked = null;
     // Also for a page that is opened at a trace, whose list nobody has seen.
     this.listed = [...Array(data.count).keys()];
+    this.longest = Math.max(1, ...sample(data.traces.length));
+    this.set_columns();
     this.put_in_order();
-    this.longest = Math.max(1, ...sample(traces.length));
-    const days = new Set(traces.second.filter(second => second !== null).map(second => new Date(second * 1000).toDateString()));
-    this.has_days = days.size > 1;
-    this.columns[0].narrow = this.has_days ? "112px" : "72px";
+  }
+  set_columns() {
+    this.columns = data.trace_columns.map(([key, head, kind, goes, meaning, values]) => {
+      const of = values ? trace => values[trace] : OF_TRACES[key], text = head.trim();
+      const longest = key === "name" ? 0 : longest_of(kind, values ?? this.listed.map(of));
+      return { key, text, kind, goes, of, title: meaning, number: ["count", "share", "amount"].includes(kind), least: room_of(text, longest) };
+    });
   }
   open(main) {
     this.find = make("input");
@@ -408,13 +469,19 @@ class TracesView {
     this.plot = draw("svg", { class: "plot", role: "img", "aria-label": "duration of the traces over time" });
     this.drag(this.plot);
     this.list = new List({
-      id: "trace", label: "traces", columns: grid_of(this.columns),
+      id: "trace", label: "traces", columns: "",
       heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
       build: () => this.build(), fill: (element, index) => this.fill(element, index),
       opened: index => { location.hash = trace_key(this.listed[index]); },
     });
     this.list.resized = () => {
-      this.list.element.style.setProperty("--columns", grid_of(this.columns));
+      const is_narrow = innerWidth <= 560, column = key => this.columns.find(one => one.key === key);
+      Object.assign(column("name"), { least: is_narrow ? 140 : 150, most: "1fr" });
+      if (data.traces.service) column("service").least = Math.min(column("service").least, 220);
+      Object.assign(column("duration_ns"), { least: room_of("DURATION", 9), most: is_narrow ? "" : "220px" });
+      // Where there is little room: without the year and fractions of a second.
+      column("start_ns").least = room_of("START", (data.has_days ? 23 : 12) - (is_narrow ? (data.has_days ? 9 : 4) : 0));
+      this.list.fit(this.columns);
       this.list.redraw();
       this.draw_plot();
     };
@@ -470,29 +537,43 @@ class TracesView {
     this.apply();
   }
   build() {
-    const parts = ["span.mono", "span", "span.number.roomy", "span.number.error", "span.number.wide", "span"].map(what => make(what));
-    for (const part of parts) part.setAttribute("role", "gridcell");
-    parts[1].append(make("span.mono.time-of"), make("span.gauge.roomy"));
-    parts[5].append(make("span.mark"), make("span.name"), make("span.dim"));
-    return make("div", ...parts);
+    const shades = { start_ns: "span.mono", error_count: "span.number.error" };
+    const parts = this.columns.map(({ key, number }) => make(shades[key] ?? (number ? "span.number" : "span")));
+    this.columns.forEach(({ key }, place) => {
+      parts[place].setAttribute("role", "gridcell");
+      if (key === "duration_ns") parts[place].append(make("span.mono.time-of"), make("span.gauge.roomy"));
+      if (key === "name") parts[place].append(make("span.mark"), make("span.name"), make("span.dim"));
+    });
+    const row = make("div", ...parts);
+    hide_cells(row, this.columns);
+    return row;
   }
   fill(element, index) {
-    const trace = this.listed[index], traces = data.traces, [start, time, spans, errors, processes, name] = element.children;
-    const time_of = moment(traces.second[trace], traces.nanosecond[trace], this.has_days);
-    // Where there is little room: without the year and fractions of a second.
-    set(start, innerWidth <= 560 ? time_of.slice(this.has_days ? 5 : 0, -7) || "–" : time_of);
-    set(time.firstChild, lengthOf(trace));
-    const share = known(traces.length[trace]) ? Math.max(0, traces.length[trace]) / this.longest : 0;
-    time.lastChild.style.width = share ? `${Math.max(2, share * 110)}px` : "0";
-    set(spans, whole(traces.spans[trace]));
-    set(errors, traces.errors[trace] ? whole(traces.errors[trace]) : "");
-    set(processes, whole(traces.processes[trace]));
-    const [mark, title, rest] = name.children;
-    set(mark, traces.lasting[trace] ? "✖ " : traces.silent[trace] ? "! " : "");
-    mark.className = traces.lasting[trace] ? "mark error" : "mark warning";
+    const trace = this.listed[index];
+    this.columns.forEach(({ key, kind, of }, place) => {
+      const cell = element.children[place];
+      if (key === "start_ns") this.fill_start(cell, trace);
+      else if (key === "duration_ns") this.fill_duration(cell, trace);
+      else if (key === "name") this.fill_name(cell, trace);
+      else set(cell, WRITTEN[kind](of(trace)));
+    });
+  }
+  fill_start(cell, trace) {
+    const text = brief_moment(data.traces.second[trace], data.traces.nanosecond[trace]);
+    set(cell, innerWidth <= 560 ? text.slice(data.has_days ? 5 : 0, -4) || "–" : text);
+  }
+  fill_duration(cell, trace) {
+    const length = data.traces.length[trace], share = known(length) ? Math.max(0, length) / this.longest : 0;
+    set(cell.firstChild, lengthOf(trace));
+    cell.lastChild.style.width = share ? `${Math.max(2, share * 110)}px` : "0";
+  }
+  fill_name(cell, trace) {
+    const [mark, title, rest] = cell.children, { lasting, silent } = data.traces;
+    set(mark, lasting[trace] ? "✖ " : silent[trace] ? "! " : "");
+    mark.className = lasting[trace] ? "mark error" : "mark warning";
     set(title, trace_name(trace));
     set(rest, [...whole_words(trace)].map(text => `  ${text}`).join(""));
-    name.title = trace_name(trace);
+    cell.title = trace_name(trace);
   }
   // -- the plot of durations over time
   is_picked(trace) {
@@ -527,7 +608,7 @@ class TracesView {
     for (const [place, anchor, trace] of [[left, "start", ends[0]], [right, "end", ends[1]]]) {
       const label = draw("text", { x: place, y: 104, "text-anchor": anchor });
       // Not from the place, which is a sum with too few digits.
-      label.textContent = moment(data.traces.second[trace], data.traces.nanosecond[trace], this.has_days).slice(0, -3);
+      label.textContent = brief_moment(data.traces.second[trace], data.traces.nanosecond[trace]);
       parts.push(label);
     }
     parts.push(draw("path", { class: "ok", d: points.ok }), draw("path", { class: "bad", d: points.bad }));
@@ -740,7 +821,7 @@ class TraceView {
   open(main) {
     const traces = data.traces, trace = this.trace, id = traces.id[trace];
     const facts = [
-      moment(traces.second[trace], traces.nanosecond[trace]), lengthOf(trace),
+      traces.second[trace] === null ? "–" : `${moment(traces.second[trace], traces.nanosecond[trace])} ${zone_name(traces.second[trace])}`, lengthOf(trace),
       count(traces.spans[trace], "span"), traces.processes[trace] === 1 ? "1 process" : `${whole(traces.processes[trace])} processes`,
     ];
     const line = make("p.dim", facts.join(" · "));
@@ -1207,7 +1288,8 @@ class TraceView {
       fact("service", visible(data.services[rows.service[row]] ?? ""));
     }
     if (known(start)) {
-      fact("start", moment(...this.absolute(start)));
+      const [second, nanosecond] = this.absolute(start);
+      fact("start", second === null ? "–" : `${moment(second, nanosecond)} ${zone_name(second)}`);
       fact("in the trace", `starts ${duration(start - this.whole[0])} after the trace`);
     }
     if (!(rows.flags[row] & MISSING)) {
@@ -1305,7 +1387,6 @@ function section(title, number, content, is_open = false) {
 
 // -- the tables of reports --------------------------------------------------------------------------------------------
 
-const WRITTEN = { text: visible, count: number => (number ? whole(number) : ""), time: duration, share: number => (number === null ? "–" : `${Math.round(100 * number)}%`) };
 /** What the rows of these are searched for in the list of traces. */
 const SEARCHED = ["name", "service", "function"];
 
@@ -1328,18 +1409,20 @@ class ReportView {
     this.list?.close();
     this.by = by;
     const { columns, order: [key, down], rows } = this.reports[by];
-    this.columns = columns.map(([text, kind, wide], place) => ({
-      key: place, text, wide, number: kind !== "text", show: WRITTEN[kind], error: /ERR|FAIL|LOST/.test(text),
-      width: kind === "text" ? `minmax(${place ? 80 : 180}px, ${place && place < columns.length - 1 ? "200px" : "1fr"})` : "minmax(76px, 110px)",
+    this.columns = columns.map(([text, kind, error], place) => ({
+      key: place, text, number: !["text", "moment"].includes(kind), show: WRITTEN[kind], error,
+      // Names may be cut, which figures are not, in words neither.
+      least: place ? room_of(text, Math.min(90, longest_of(kind, rows.map(row => row[place])))) : innerWidth <= 560 ? 130 : 180,
+      most: place ? "" : "1fr",
     }));
     this.rows = [...rows];
     this.order = { key, up: !down };
     for (const one of this.buttons) one.setAttribute("aria-pressed", one.textContent === by);
     set(this.counted, count(rows.length, "row"));
     this.list = new List({
-      id: "row", label: this.title, columns: grid_of(this.columns), heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
+      id: "row", label: this.title, columns: "", heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
       build: () => {
-        const cells = this.columns.map(column => make(`span${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.error ? ".error" : ""}`));
+        const cells = this.columns.map(column => make(`span${column.number ? ".number" : ""}${column.error ? ".error" : ""}`));
         for (const cell of cells) cell.setAttribute("role", "gridcell");
         return make("div", ...cells);
       },
@@ -1350,7 +1433,8 @@ class ReportView {
       }),
       opened: index => this.show_traces(index),
     });
-    this.list.resized = () => this.list.element.style.setProperty("--columns", grid_of(this.columns));
+    this.list.element.classList.add("pinned");
+    this.list.resized = () => this.list.fit(this.columns);
     this.main.replaceChildren(make("div.bar", make("span.dim", "group by"), ...this.buttons, this.counted), make("div.split", this.list.element));
     this.put_in_order();
     this.list.element.focus({ preventScroll: true });
@@ -1384,9 +1468,14 @@ class ReportView {
   }
 }
 
+/** A sentence whose times are in UTC, with them in the zone of all times. */
+const with_times = text => text.replace(/(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})Z/, (_, day, clock, digits) => {
+  const second = Date.parse(`${day}T${clock}Z`) / 1000;
+  return `${moment(second, digits * 1000)} ${zone_name(second)}`;
+});
 /** What took the time, what failed, what is missing; its first line stands above the list of traces, the rest is folded. */
 function explanation() {
-  const said = data.explanation.map(([heading, text, likely, shade, trace, span]) => ({ heading, text: `${likely && !/likely|not sure|unknown/.test(text) ? "likely: " : ""}${visible(text)}`, shade, trace, span }));
+  const said = data.explanation.map(([heading, text, likely, shade, trace, span]) => ({ heading, text: `${likely && !/likely|not sure|unknown/.test(text) ? "likely: " : ""}${visible(heading ? text : with_times(text))}`, shade, trace, span }));
   const first = said.find(({ heading }) => heading) ?? said[0];
   if (!first) return "";
   const lines = [];
@@ -1527,6 +1616,7 @@ const KEYS = [
   ["x", ["x"], "what took the time, what failed and what is missing, above the traces", () => views.traces.toggle_explanation()],
   ["!", ["!"], "findings and problems", () => toggle("check")],
   ["T", ["T"], "light or dark", next_theme],
+  ["U", ["U"], "times in this browser's zone, or in UTC", next_zone],
   ["?", ["?"], "these keys", show_help],
 ];
 const ACTIONS = new Map(KEYS.flatMap(([, names, , run]) => names.map(name => [name, run])));
@@ -1546,11 +1636,25 @@ function next_theme() {
   const root = document.documentElement, is_dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = is_dark ? "light" : "dark";
 }
+/** Show all times in the other zone. */
+function next_zone() {
+  is_utc = !is_utc;
+  show_zone();
+  look_at_days();
+  views.traces.set_columns();
+  current.close();
+  current.open(document.getElementById("main"));
+}
+/** Name the zone of all times, that of the first trace. */
+function show_zone() {
+  const second = data.traces.second.find(known) ?? Date.now() / 1000;
+  set(document.getElementById("zone"), `times in ${zone_name(second)}`);
+}
 function show_help() {
   const help = document.getElementById("help");
   if (help.open) { help.close(); return; }
   const rows = KEYS.filter(([shown]) => shown).map(([shown, , text]) => make("tr", make("td", shown), make("td", text)));
-  const note = `One file, written by spanview ${data.version}: it loads nothing else and works offline. Times are in this browser's time zone.`;
+  const note = `One file, written by spanview ${data.version}: it loads nothing else and works offline. All times are in the zone that the button above names: that of this browser, or UTC.`;
   help.replaceChildren(make("table", make("tbody", ...rows)), make("p.dim", note), button("close", "Esc", () => help.close()));
   help.showModal();
   help.scrollTop = 0;
@@ -1603,6 +1707,8 @@ async function begin() {
   set(document.getElementById("totals"), `${count(data.count, "trace")} · ${count(spans, "span")}${errors ? ` · ✖ ${count(errors, "error")}` : ""}`);
   Object.assign(views, { traces: new TracesView(), check: new CheckView() },
     Object.fromEntries(reports.map(([view, tables]) => [view, new ReportView(titles[view], tables)])));
+  show_zone();
+  document.getElementById("zone").addEventListener("click", next_zone);
   document.getElementById("theme").addEventListener("click", next_theme);
   document.getElementById("keys").addEventListener("click", show_help);
   addEventListener("keydown", pressed);

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def whole(span: Span) -> dict[str, Any]:
     """Return all that a span has: spans themselves are equal as soon as their ids are."""
-    return {field.name: getattr(span, field.name) for field in fields(span)}
+    return {field.name: getattr(span, field.name) for field in fields(span)} | {"description": span.status.description}
 
 
 def record_of(span: Span) -> Record:
@@ -25,7 +25,7 @@ def record_of(span: Span) -> Record:
         "kind": f"SpanKind.{span.kind_name}",
         "start_ns": span.start_ns,
         "end_ns": span.end_ns,
-        "status": span.status.name,
+        "status": span.status,
         "description": span.status.description,
         "attributes": span.attributes,
         "events": [

@@ -383,7 +383,7 @@ def test_nodes_show_what_their_spans_have(monkeypatch: pytest.MonkeyPatch, name:
             *(span.name, span.start_ns, span.end_ns, span.duration_ns, span.kind, span.service),
         )
         assert (node.status, node.attributes, node.span_id) == (
-            span.status.name,
+            span.status,
             span.attributes,
             span.span_id,
         )

@@ -241,7 +241,7 @@ class Node:
 
     @property
     def status(self) -> str:
-        """`UNSET`, `OK` or `ERROR`."""
+        """`UNSET`, `OK` or `ERROR`, as `span.status` has it."""
         return STATUS_NAMES[self._view.store.spans.status[self._row]] if self._row >= 0 else STATUS_NAMES[0]
 
     @property

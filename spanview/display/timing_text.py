@@ -129,7 +129,7 @@ def _of_span(subject: SpanInTree) -> Iterator[DetailPart]:
     span = subject.span
     if span.status.description:
         tone = Tone.ERROR if span.status.code_value == ERROR else Tone.PLAIN
-        yield DetailPart("status", f"{span.status.name}: {span.status.description}", span.status.description, tone)
+        yield DetailPart("status", f"{span.status}: {span.status.description}", span.status.description, tone)
     for key, ns in (("start", span.start_ns), ("end", span.end_ns)):
         yield DetailPart(key, moment(ns), moment(ns))
     yield DetailPart("duration", duration(span.duration_ns), str(span.duration_ns))

@@ -257,7 +257,7 @@ def _args(span: Span) -> dict[str, Any]:
         "trace_id": span.trace_id,
         "span_id": span.span_id,
         "parent_id": span.parent_id,
-        "status": span.status.name,
+        "status": span.status,
         "status_description": span.status.description,
         "attributes": dict(span.attributes),
         "links": [

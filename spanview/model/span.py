@@ -6,7 +6,7 @@ Source: the OpenTelemetry trace specification, and `to_json()` of the Python SDK
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import NO_WARNINGS, Warnings
@@ -23,13 +23,22 @@ class BytesText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """The status that a span ended with."""
+class Status(str):
+    """The status that a span ended with: `UNSET`, `OK` or `ERROR`, as nodes have it; with its description."""
 
-    code_value: int = 0
-    """The value of `opentelemetry.trace.StatusCode`: 0 UNSET, 1 OK, 2 ERROR."""
-    description: str | None = None
+    __slots__ = ("code_value", "description")
+
+    code_value: int
+    description: str | None
+
+    def __new__(cls, code_value: int = 0, description: str | None = None) -> Self:
+        """Make a status of a value of `opentelemetry.trace.StatusCode`: 0 UNSET, 1 OK, 2 ERROR."""
+        status = super().__new__(cls, STATUS_NAMES[code_value])
+        status.code_value, status.description = code_value, description
+        return status
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return self.code_value, self.description
 
     @property
     def status_code(self) -> StatusCode:
@@ -37,11 +46,6 @@ class Status:
         from opentelemetry.trace import StatusCode
 
         return StatusCode(self.code_value)
-
-    @property
-    def name(self) -> str:
-        """`UNSET`, `OK` or `ERROR`."""
-        return STATUS_NAMES[self.code_value]
 
 
 STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
@@ -155,7 +159,7 @@ class Span:
     """Nanoseconds since 1970; None where the file has none."""
     end_ns: int | None
     """Nanoseconds since 1970; None where the file has none."""
-    status: Status = Status()
+    status: Status = STATUSES[0]
     attributes: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     links: tuple[Link, ...] = ()

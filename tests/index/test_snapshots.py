@@ -84,7 +84,7 @@ def found(store: Store) -> Found:
             span.name,
             span.start_ns and (span.start_ns - EPOCH_NS) // 1000,
             span.end_ns and (span.end_ns - EPOCH_NS) // 1000,
-            span.status.name,
+            span.status,
             Warnings.DUPLICATE_ID in span.warnings,
         )
         for span in spans

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
@@ -39,9 +41,11 @@ def test_unspecified_kind() -> None:
 
 @pytest.mark.parametrize("code", StatusCode)
 def test_status(code: StatusCode) -> None:
-    """A status hands its code out as the API has it."""
-    assert Status(code.value).status_code is code
-    assert Status(code.value).name == code.name
+    """A status is its name, as nodes and rows have it, and hands its code out as the API has it; so do copies."""
+    status = Status(code.value, "why")
+    assert (status, status.status_code, status.description) == (code.name, code, "why")
+    copied = deepcopy(status)
+    assert (copied, copied.status_code, copied.description) == (code.name, code, "why")
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,7 @@ def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
     if span.kind_name is not None:
         pairs.append((KIND, span.kind_name.lower()))
     if span.status.code_value:
-        pairs.append((STATUS_CODE, span.status.name))
+        pairs.append((STATUS_CODE, str(span.status)))
     if span.status.code_value == ERROR:
         pairs.append((ERROR_TAG, True))
     if span.status.description is not None:

@@ -84,7 +84,7 @@ def _lost_of(part: Any) -> str:
 
 
 def _status(status: Status) -> dict[str, str]:
-    value = {"code": status.name}
+    value = {"code": str(status)}
     if status.description is not None:
         value["description"] = status.description
     return value

@@ -205,7 +205,7 @@ def _text(value: Any, lose: Callable[[str], None]) -> str:
 
 def _status_tags(span: Span) -> dict[str, str]:
     code, description = span.status.code_value, span.status.description
-    tags = {STATUS_CODE: span.status.name} if code else {}
+    tags = {STATUS_CODE: str(span.status)} if code else {}
     if code == ERROR:
         tags[ERROR_TAG] = description or ""
     if description is not None and (code != ERROR or description in DESCRIBES_NOTHING):

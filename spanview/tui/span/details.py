@@ -66,7 +66,7 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
     lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
     rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
-    if span.status.name == "OK":
+    if span.status == "OK":
         rest.insert(0, "OK")
     short = short_names([span.name]).get(span.name, span.name)
     names = [f"{sanitise(name, 120) or '(no name)'} {mark}".rstrip() for name in (span.name, short)]

@@ -175,7 +175,8 @@ def test_a_span() -> None:
 )
 def test_status(tags: list[Json], expected: Status) -> None:
     """The status stands in tags; an error wins."""
-    assert only(tags=tags).status == expected
+    status = only(tags=tags).status
+    assert (status, status.description) == (expected, expected.description)
 
 
 @pytest.mark.parametrize(

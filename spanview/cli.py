@@ -284,7 +284,7 @@ def _run(options: Options) -> int:
     try:
         return run(options)
     except QueryError as error:
-        from spanview.display.caret_text import caret_lines
+        from spanview.display.miss_text import caret_lines
 
         return _complain(str(error), *([] if error.position is None else caret_lines(error.text, error.position)))
     except SpanviewError as error:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.display.unnamed import Unnamed
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) ->
 def why_nothing(store: Store, query: Query) -> list[str]:
     """Return why a query matches nothing, a sentence each, safe to print."""
     from spanview.analysis.query.misses import misses_of
-    from spanview.display.miss_text import miss_lines
+    from spanview.display.miss_text import Unnamed, miss_lines
 
     return [*miss_lines(misses_of(store, query)), *Unnamed(query.words).says(store.names.texts)]
 

@@ -3,8 +3,7 @@
 sanitise      from data to the screen: nothing that a file says can act on the terminal
 units         numbers with the units a person reads
 cells         texts in columns of so many cells
-colors        the colours of services and processes
-shades        the colours of printed lines
+shades        the colours of services and processes, and of printed lines
 bars          bars of eighth blocks
 timeline      round times along a line of time
 histogram     durations counted by power of ten
@@ -30,9 +29,7 @@ answer_text   where the time of a trace went, in a line
 diff_text     two sides merged by call path
 finding_text  findings, and what to do about them
 notices       problems in one line
-unnamed       words of a query that no name has
-miss_text     why else a query matches nothing
-caret_text    where in a text a mistake is
+miss_text     why a query matches nothing, and where in it a mistake is
 page_text     a page of the documentation, set for a terminal
 page_man      the same as a man page
 """

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 
 from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.display.cells import fitting, fixed
-from spanview.display.colors import COLORS
+from spanview.display.shades import COLORS
 from spanview.display.timeline import round_times
 from spanview.display.units import duration_by
 

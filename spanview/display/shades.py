@@ -1,4 +1,6 @@
-"""Colours of printed lines: what stands out and what steps back, in the terminal's own colours.
+"""Colours of services and processes, and of printed lines: what stands out and what steps back.
+
+Those of lines are the terminal's own.
 
 Source: ECMA-48, select graphic rendition.
 """
@@ -7,14 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.display.colors import SLOTS
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Paint: TypeAlias = Callable[[str, str], str]
     """Returns a text in a shade; the text is safe to print, and as wide as before."""
 
+SLOTS: Final = (12, 2, 3, 5, 6, 11, 10, 4, 13)
+"""Numbers of the terminal's colours that stand for these, in their order."""
+COLORS: Final = ("#4e9fdd", "#5fb36a", "#d9a441", "#b07ad6", "#3fb5b5", "#d9805f", "#8fa63c", "#7f8fd9", "#d67ab0")
+"""Colours that are distinct on light and dark; none is the red of errors."""
 ERROR: Final = "31"
 """What failed."""
 WARNING: Final = "33"

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.display.colors import COLORS
+from spanview.display.shades import COLORS
 from spanview.display.units import count
 from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
 from spanview.exports.page.columns import Columns

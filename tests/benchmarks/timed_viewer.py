@@ -28,7 +28,7 @@ from spanview import cli
 from spanview.tui.app import app
 from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.palette import PaletteScreen
-from spanview.tui.calls.call_log import CallLog
+from spanview.tui.calls.function_calls_screen import CallLog
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 

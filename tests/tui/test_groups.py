@@ -37,7 +37,7 @@ from spanview.tui.traces import traces_screen
 from spanview.tui.traces.completeness import Completeness
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.plot import Plot
-from spanview.tui.traces.plot_cells import grid_of
+from spanview.tui.traces.plot_model import grid_of
 from viewers import Growing, Look, looking_at
 
 US_PER_S = 1_000_000

@@ -12,8 +12,7 @@ from builders import Builder
 from spanview import cli
 from spanview.exports.by_name import ENDINGS
 from spanview.tui.app.exporting import OFFERED
-from spanview.tui.app.palette import PaletteScreen
-from spanview.tui.app.palette_match import fit
+from spanview.tui.app.palette import PaletteScreen, fit
 from viewers import looking_at
 
 if TYPE_CHECKING:

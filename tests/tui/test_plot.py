@@ -19,8 +19,7 @@ from builders import EPOCH_NS, Builder
 from spanview.analysis.trace_columns import Points
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.plot import Plot
-from spanview.tui.traces.plot_cells import grid_of
-from spanview.tui.traces.plot_model import Grid, label_of
+from spanview.tui.traces.plot_model import Grid, grid_of, label_of
 from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
 

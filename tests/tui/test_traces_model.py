@@ -27,7 +27,7 @@ from spanview.analysis.trace_lists import FailedSilently, TraceColumn
 from spanview.model.times import NO_TIME
 from spanview.reports import traces_model
 from spanview.reports.traces_model import TracesModel
-from spanview.tui.traces.plot_cells import grid_of
+from spanview.tui.traces.plot_model import grid_of
 from viewers import Growing
 
 if TYPE_CHECKING:

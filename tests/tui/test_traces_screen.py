@@ -15,9 +15,9 @@ from builders import Builder, Document
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import selected_traces
 from spanview.analysis.query.since import parse_since
+from spanview.display.miss_text import Unnamed
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
-from spanview.display.unnamed import Unnamed
 from spanview.tui.app.opening import Opening
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.trace.trace_screen import TraceScreen

@@ -26,8 +26,7 @@ from spanview.index.forest import forest_of
 from spanview.reports.workers import workers_table
 from spanview.reports.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.workers.choosing import NOBODY, shown_blocks
-from spanview.tui.workers.worker_bars import cells_of, hatch_from
+from spanview.tui.workers.worker_bars import NOBODY, cells_of, hatch_from, shown_blocks
 from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at

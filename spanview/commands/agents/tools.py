@@ -23,9 +23,9 @@ from spanview.commands.diff import SideType, query_of, side_of
 from spanview.commands.standard_error import nothing_in, why_nothing
 from spanview.commands.stats import statistics_by
 from spanview.display.answer_text import stretch_text, whole_answer_text
-from spanview.display.caret_text import caret_lines
 from spanview.display.diff_text import per_trace_text, side_lines
 from spanview.display.finding_text import finding_lines
+from spanview.display.miss_text import caret_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title, tree_lines

@@ -1,7 +1,6 @@
 """The application.
 
 themes         the colours
-colorless      marks for terminals without colours
 settings       what a person has set, and its file
 keeping        keeping it soon after it was set
 opening        what the viewer begins with
@@ -13,7 +12,6 @@ quicker        what Textual does over and over, done once
 warm           what later keys need, imported while nobody waits
 views          going from view to view
 exporting      exports of what is looked at
-palette_match  which actions some words mean
 palette        all actions by their names
 app            the application, which opens the screens
 """

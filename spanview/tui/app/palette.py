@@ -1,7 +1,16 @@
-"""All actions by their names: some words of one find it, Enter does it on the screen below."""
+"""All actions by their names: some words of one find it, Enter does it on the screen below.
+
+Whole words come first, then words that begin so, then what has it within a word.
+
+typed       fits                           doesn't fit
+-----       ----                           -----------
+col         colours, then the protocol     call
+er next     next error                     next parameter
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
@@ -9,14 +18,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding
 
+from spanview.display.cells import fixed
 from spanview.display.units import count
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.app.exporting import OFFERED
-from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.table import TableList
 
@@ -133,3 +141,41 @@ class PaletteScreen(BaseScreen):
             done = command.run()
             if isawaitable(done):
                 await done
+
+
+_WORD: Final = re.compile(r"\w+")
+_INNER_FROM: Final = 3
+"""Characters from which on what was typed is looked for within a word, too."""
+
+
+def fit(typed: str, text: str) -> tuple[int, int, int] | None:
+    """Return how well a text fits what was typed, the less the better; None where it doesn't.
+
+    Each word that was typed must be there, in any order: as a word, as the beginning of one, or, from three characters
+    on, within one. The worst of them counts, then all of them, then how far behind the first one stands.
+    """
+    sought, words = _words(typed), _words(text)
+    if not sought:
+        return (0, 0, 0) if not typed.strip() else None
+    matches = [_best(word, words) for word in sought]
+    ranks = [rank for rank, _ in matches]
+    return None if max(ranks) > _WITHIN else (max(ranks), sum(ranks), min(position for _, position in matches))
+
+
+_WHOLE, _BEGINNING, _WITHIN, _NOWHERE = range(4)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _best(sought: str, words: list[str]) -> tuple[int, int]:
+    return min(((_rank(sought, word), position) for position, word in enumerate(words)), default=(_NOWHERE, 0))
+
+
+def _rank(sought: str, word: str) -> int:
+    if word == sought:
+        return _WHOLE
+    if word.startswith(sought):
+        return _BEGINNING
+    return _WITHIN if len(sought) >= _INNER_FROM and sought in word else _NOWHERE

@@ -14,7 +14,7 @@ from rich.color import Color
 from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
-from spanview.display.colors import COLORS, SLOTS
+from spanview.display.shades import COLORS, SLOTS
 
 
 class _Shades(NamedTuple):

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from spanview.analysis.diagnosis.finding import SESSION
 from spanview.analysis.failures import failed_rows, in_order_of_visits
 from spanview.display.call_text import without_attempt_text
-from spanview.display.cells import fitting
+from spanview.display.cells import fitting, fixed, name_text
 from spanview.display.units import count, size
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -19,7 +19,6 @@ from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.scope import TraceScope
 from spanview.tui.widgets.table import TableList

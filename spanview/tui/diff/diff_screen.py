@@ -14,6 +14,7 @@ from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.flame import located
 from spanview.analysis.ray.names import SUBMITTED, call_names
 from spanview.analysis.telling import part
+from spanview.display.cells import fixed, name_text
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.reports.comparison import Order, comparison_table, sums_in
 from spanview.tui.diff.diff_model import DiffModel
@@ -21,7 +22,6 @@ from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from spanview.tui.widgets.table import TableList, following

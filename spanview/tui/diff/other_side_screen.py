@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import selected_traces
+from spanview.display.cells import data_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
@@ -23,7 +24,6 @@ from spanview.tui.diff.side import ComparedSide
 from spanview.tui.keys import On, View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.table import TableList
 from spanview.tui.widgets.work import Work

@@ -12,20 +12,19 @@ from textual.widget import Widget
 
 from spanview.analysis.failures import failed_with, in_order_of_visits
 from spanview.analysis.flame import Flame, located
-from spanview.display.cells import fitting
+from spanview.display.cells import data_text, fitting, name_text
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.tui.app.colorless import CURSOR
 from spanview.tui.app.settings import chosen
 from spanview.tui.flame.flame_model import By, FlameModel
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, name_text
+from spanview.tui.widgets.paint import CURSOR
+from spanview.tui.widgets.report_screen import NextFailure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,10 +9,10 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from spanview.display.cells import fixed
 from spanview.display.log_text import line_text
 from spanview.display.sanitise import MAX_LENGTH, sanitise
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import fixed
 
 if TYPE_CHECKING:
     from spanview.tui.log.log_window import LogWindow

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from spanview.analysis.ray.names import short_names
 from spanview.display.call_text import call_text
-from spanview.display.cells import fitting
+from spanview.display.cells import fitting, fixed, right
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import LOG, RAW, SECTIONS, DetailView, detail_lines, empty_sections, section_titles
@@ -22,7 +22,6 @@ from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.log.span_logs import SpanLogs, of_span
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import fixed, right
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:

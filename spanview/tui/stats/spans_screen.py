@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import ShortNames
-from spanview.display.cells import fitting
+from spanview.display.cells import data_text, fitting, name_text
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -14,7 +14,6 @@ from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.reports.traces_model import has_services
 from spanview.tui.keys import On
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList
 

@@ -12,6 +12,7 @@ from spanview.analysis.failures import failed_with, in_order_of_visits
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.stats import Group, groups_of, spans_of
 from spanview.analysis.telling import part
+from spanview.display.cells import data_text
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
@@ -30,7 +31,6 @@ from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList

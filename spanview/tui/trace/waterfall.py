@@ -20,11 +20,10 @@ from textual.widget import Widget
 
 from spanview.analysis.ray.unended import Fate
 from spanview.display.bars import WAIT, span_cells, wait_cells
-from spanview.display.cells import fitting, name_text
+from spanview.display.cells import data_text, fitting, fixed, name_text, right
 from spanview.display.picture import heads_of_rows
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
-from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
 from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.appearance import AFTER, EXTRAS
 from spanview.tui.trace.row_texts import NOT_SEEN, RowTexts, indent_of
@@ -33,7 +32,7 @@ from spanview.tui.trace.stitched_trace import is_any_between
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, joined, right
+from spanview.tui.widgets.paint import FULL, LIGHT, MATCH, UNLIT, joined, letter_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

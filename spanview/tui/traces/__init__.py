@@ -2,7 +2,6 @@
 
 places         which of the PATHs have spans
 plot_model     durations over time in cells
-plot_cells     traces counted into these, with numpy
 completeness   which traces are incomplete
 marks          what is marked beside errors
 matching       which traces match a query

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.unnamed import Unnamed
 from spanview.model.problems import QueryError
 from spanview.tui.widgets.work import Work
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
+    from spanview.display.miss_text import Unnamed
     from spanview.index.store import Store
     from spanview.reports.traces_model import TracesModel
     from spanview.tui.traces.matching import TraceMatcher
@@ -45,7 +45,8 @@ class TraceFilter:
         self._has_found = has_found
         self._matcher: TraceMatcher | None = None
         self._work, self._explaining = Work(screen), Work(screen)
-        self._unnamed = Unnamed(())
+        self._unnamed: Unnamed | None = None
+        """What is said of its words that no name has; None without a query."""
         self._why: list[str] = []
         """Why nothing matches, besides words that no name has."""
         self._explained = 0
@@ -54,6 +55,7 @@ class TraceFilter:
     def set_text(self, text: str) -> str:
         """Filter by another query; return what is wrong with it, empty where nothing is."""
         from spanview.analysis.query.query import parse_query
+        from spanview.display.miss_text import Unnamed
         from spanview.tui.traces.matching import TraceMatcher
 
         self.text = text
@@ -130,7 +132,8 @@ class TraceFilter:
             if spans < _EXPLAINED_AT_ONCE or spans > self._explained * _GROWN_BY:
                 self._explained = spans
                 self._explaining.queue(partial(self._explain, query), self._take_reasons)
-        return ["no trace matches", *self._why, *self._unnamed.says(self._store.names.texts)]
+        unnamed = () if self._unnamed is None else self._unnamed.says(self._store.names.texts)
+        return ["no trace matches", *self._why, *unnamed]
 
     def _explain(self, query: Query, tell: Tell) -> list[str]:
         from spanview.analysis.query.misses import misses_of

@@ -11,12 +11,12 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from spanview.display.cells import right
 from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
-from spanview.tui.app.colorless import OUTSIDE
-from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid
+from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid, grid_of
 from spanview.tui.widgets.dragging import Drag, takes_mouse
-from spanview.tui.widgets.paint import right
+from spanview.tui.widgets.paint import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,11 +70,7 @@ class Plot(Widget, inherit_bindings=False):
 
     def _counted_into(self, width: int) -> Grid | None:
         points = self._model.points(self._lit)
-        if points is None:
-            return None
-        from spanview.tui.traces.plot_cells import grid_of
-
-        return grid_of(points, width, ROWS)
+        return None if points is None else grid_of(points, width, ROWS)
 
     def light(self, lit: Sequence[str | None]) -> None:
         """Set the traces of another root name off from all others, or those of none."""

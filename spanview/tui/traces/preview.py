@@ -9,10 +9,10 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.display.cells import fixed
 from spanview.display.units import count
 from spanview.index.lives import OpenEnd
 from spanview.tui.widgets.answer_line import AnswerLine
-from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 

@@ -33,7 +33,7 @@ from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import Wrong, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ViewScope
-from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import Sorting
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:

@@ -6,12 +6,10 @@ view_bar     the bar of views under the header
 scope        which traces a screen is about
 work         work beside a screen, in a thread: the latest wins
 report_screen  a screen that lists the rows of a question
-failing      `e` on screens that count: the failures behind a row
 live         figures that stay true while spans come, computed anew by `work`
 paint        small things that several lists paint
 linelist     a list of any length that paints only the rows in sight
 table        lists whose columns are data: which of them there is room for, and their heads
-sorting      the order of such a list, by keys and by clicks on heads
 legend       what colours stand for
 answer_line  where the time went, in a line
 known        what can be proposed to whoever types a query

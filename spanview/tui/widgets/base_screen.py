@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.copying import Copier
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import ViewScope
-    from spanview.tui.widgets.sorting import Sorting
+    from spanview.tui.widgets.table import Sorting
     from spanview.tui.widgets.zooming import Zoom
 
 

@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input
 
+from spanview.display.cells import fixed
 from spanview.display.sanitise import meant, sanitise, typed
-from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from spanview.display.cells import in_lines, name_text
+from spanview.display.cells import fixed, in_lines, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
-from spanview.tui.widgets.paint import fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

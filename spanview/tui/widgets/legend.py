@@ -10,8 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from spanview.display.cells import name_text, texts_apart
-from spanview.tui.app.colorless import letter_of
-from spanview.tui.widgets.paint import PALETTE
+from spanview.tui.widgets.paint import PALETTE, letter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

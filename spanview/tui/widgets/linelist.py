@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from spanview.tui.app.colorless import CURSOR, CURSOR_ELSEWHERE
 from spanview.tui.shims import SCROLLBAR
 from spanview.tui.widgets.dragging import takes_mouse
+from spanview.tui.widgets.paint import CURSOR, CURSOR_ELSEWHERE
 
 if TYPE_CHECKING:
     from textual import events

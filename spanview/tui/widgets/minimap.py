@@ -9,9 +9,9 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.tui.app.colorless import OUTSIDE
 from spanview.tui.trace.runs import marked
 from spanview.tui.widgets.dragging import Drag, takes_mouse
+from spanview.tui.widgets.paint import OUTSIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

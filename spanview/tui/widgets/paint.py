@@ -1,4 +1,4 @@
-"""Small things that several lists paint."""
+"""Small things that several lists paint, and marks for terminals without colours."""
 
 from __future__ import annotations
 
@@ -10,26 +10,12 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.filter import LineFilter
 
-from spanview.display.cells import data_text, fixed, name_text, right
 from spanview.tui.app.themes import service_color
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textual.color import Color
-
-__all__ = [
-    "COLORLESS",
-    "HARMLESS",
-    "PALETTE",
-    "Encodable",
-    "data_text",
-    "fixed",
-    "joined",
-    "line",
-    "name_text",
-    "right",
-]
 
 PALETTE: Final = tuple(map(Style.from_color, map(service_color, range(9))))
 """Colours for services and processes that can be told apart in each theme; none is the red of errors."""
@@ -136,3 +122,25 @@ def joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:
             run, style = character, cell_style
     segments.append(Segment(run, style))
     return segments
+
+
+CURSOR: Final = "› "
+"""Before the selected row."""
+CURSOR_ELSEWHERE: Final = "· "
+"""Before the selected row of a list that the keys don't go to."""
+LIGHT: Final = "▒"
+"""The part of a bar in which something below the span runs."""
+UNLIT: Final = "░"
+"""A bar, or a part of one, that isn't on the path that is lit."""
+FULL: Final = "█"
+"""What of it is."""
+OUTSIDE: Final = "·"
+"""Something that lies outside of what was picked."""
+MATCH: Final = "╱"
+"""Behind the name of what a search has found."""
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+
+
+def letter_of(number: int) -> str:
+    """Return what stands for a colour's number."""
+    return _LETTERS[number % len(_LETTERS)]

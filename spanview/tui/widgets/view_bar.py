@@ -11,9 +11,9 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from spanview.display.cells import fixed
 from spanview.display.sanitise import sanitise
 from spanview.tui.keys import View
-from spanview.tui.widgets.paint import fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

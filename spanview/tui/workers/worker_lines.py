@@ -12,20 +12,19 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.display.cells import name_text
+from spanview.display.cells import data_text, fixed, name_text, right
 from spanview.display.sanitise import sanitise
 from spanview.reports.table import Fit
 from spanview.reports.workers import workers_table
 from spanview.reports.workers_model import WAITING, Heading, Sort
-from spanview.tui.app.colorless import CURSOR, FULL, letter_of
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
-from spanview.tui.workers.choosing import NOBODY
+from spanview.tui.widgets.paint import CURSOR, FULL, PALETTE, joined, letter_of
 from spanview.tui.workers.worker_bars import (
     AWAITING,
     FAILED,
     HATCHES,
+    NOBODY,
     RESTARTED,
     RUNNING,
     Cells,

@@ -11,6 +11,7 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.unended import seen_until
 from spanview.analysis.ray.waits import wait_in, wait_word
+from spanview.display.cells import name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -25,7 +26,6 @@ from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
-from spanview.tui.widgets.paint import name_text
 from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom

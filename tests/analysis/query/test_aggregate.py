@@ -17,7 +17,7 @@ from spanview.analysis.query.aggregate import is_aggregate, parse_limited
 from spanview.analysis.query.gate import Gate, compare
 from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import parse_query
-from spanview.display.caret_text import caret_lines
+from spanview.display.miss_text import caret_lines
 from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:

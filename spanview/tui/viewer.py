@@ -1,4 +1,7 @@
-"""What a screen may ask of the viewer that shows it; `app.app` answers, and is the only one that knows the screens."""
+"""What a screen may ask of the viewer that shows it; `app.app` answers, and is the only one that knows the screens.
+
+What each does is said there, and in `app.views`.
+"""
 
 from __future__ import annotations
 
@@ -24,181 +27,72 @@ if TYPE_CHECKING:
 class Ways(Protocol):
     """The ways from screen to screen. Whoever awaits an `open_…` lets no key come before the screen is there."""
 
-    def bar(self) -> BarState:
-        """Return what the bar of views says."""
-
-    def show(self, view: View) -> Awaitable[None]:
-        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
-
-    def leave_scope(self) -> Awaitable[None]:
-        """Show what the views are narrowed to; there, narrow them no longer."""
-
-    # -- the other screens -------------------------------------------------------------------------------------------
-
-    async def open_next_failure(self, trace: int, by: int) -> bool:
-        """Show the next trace with a failure in place of one; return False where there is none.
-
-        Args:
-            by: Below 0 for the one before.
-        """
-
-    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
-        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row, or at both.
-
-        Args:
-            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
-            at_row: The span to begin at, by its row in the span table.
-        """
-
-    def open_span(self, row: int, *, at_error: bool = False) -> Awaitable[None]:
-        """Show a span in its trace, by its row in the span table; or what it says of its failure."""
-
-    async def open_newest_failure(self) -> bool:
-        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
-
-    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
-        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
-
-    def open_running(self) -> Awaitable[None]:
-        """Show what runs and waits of what the bar names; where that is shown, leave it."""
-
-    def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
-        """Ask what a side is compared with; None for all traces, which a query divides in two."""
-
-    def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]:
-        """Show how two sides differ."""
-
-    def open_explanation(self) -> Awaitable[None]:
-        """Say what took the time in the traces that the bar names, what failed, and what is missing."""
-
-    def open_palette(self) -> Awaitable[None]:
-        """Offer all actions of the screen in sight."""
-
-    def open_help(self) -> Awaitable[None]:
-        """Show the keys, those of the screen in sight first."""
+    def bar(self) -> BarState: ...
+    def show(self, view: View) -> Awaitable[None]: ...
+    def leave_scope(self) -> Awaitable[None]: ...
+    def open_next_failure(self, trace: int, by: int) -> Awaitable[bool]: ...
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]: ...
+    def open_span(self, row: int, *, at_error: bool = False) -> Awaitable[None]: ...
+    def open_newest_failure(self) -> Awaitable[bool]: ...
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]: ...
+    def open_running(self) -> Awaitable[None]: ...
+    def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]: ...
+    def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]: ...
+    def open_explanation(self) -> Awaitable[None]: ...
+    def open_palette(self) -> Awaitable[None]: ...
+    def open_help(self) -> Awaitable[None]: ...
 
 
 class Viewer(Protocol):
     """The viewer, as its screens see it."""
 
-    @property
-    def views(self) -> Ways:
-        """The ways to other views and screens."""
-
-    # -- what is read ------------------------------------------------------------------------------------------------
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """The PATHs, as given."""
+    feed_state: FeedState
+    notices: int
+    paused: bool
+    marked: ComparedSide | None
 
     @property
-    def feed_state(self) -> FeedState:
-        """How the reading stands."""
-
+    def views(self) -> Ways: ...
     @property
-    def notices(self) -> int:
-        """How many files were refused, could not be read, or are not watched."""
-
+    def paths(self) -> Sequence[str]: ...
     @property
-    def findings(self) -> int | None:
-        """How many things the check finds; None where that isn't known."""
-
+    def findings(self) -> int | None: ...
     @property
-    def known(self) -> Known:
-        """What can be proposed to whoever types a query."""
-
+    def known(self) -> Known: ...
     @property
-    def running(self) -> Running:
-        """What is probably still running."""
-
+    def running(self) -> Running: ...
     @property
-    def logs(self) -> Logs:
-        """What finds the logs beside the spans."""
-
+    def logs(self) -> Logs: ...
     @property
-    def follows(self) -> bool:
-        """Whether what comes is shown as it comes."""
-
+    def follows(self) -> bool: ...
     @property
-    def paused(self) -> bool:
-        """Whether what is shown holds still."""
-
-    def toggle_pause(self) -> None:
-        """Hold what is shown still, or go on; where nothing is followed, begin to."""
-
-    def trace_id(self, trace: int) -> int:
-        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
-
-    def root_name(self, trace: int) -> str:
-        """Return the name of a trace's root, safe to print."""
-
-    def is_growing(self, trace: int) -> bool:
-        """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
-
-    def something_is_lost(self) -> None:
-        """Count findings anew: what is lost in traces is no longer what it was."""
-
-    def growth_has_changed(self) -> None:
-        """Let the screens say which traces grow now."""
-
-    # -- what is shown -----------------------------------------------------------------------------------------------
-
+    def acts_until(self) -> float: ...
     @property
-    def acts_until(self) -> float:
-        """When the last key has acted, by `time.monotonic`; until then it has the processor to itself."""
-
+    def spells(self) -> bool: ...
     @property
-    def spells(self) -> bool:
-        """Whether signs are spelt out, since the terminal's encoding lacks them."""
-
+    def settings(self) -> Settings: ...
     @property
-    def settings(self) -> Settings:
-        """What is set."""
-
-    def keep(self, **changes: Any) -> None:
-        """Set something, by the names of `Settings`, for the next time too."""
-
-    def forget_settings(self) -> None:
-        """Bring the defaults back, on each screen that is there."""
-
-    def next_theme(self) -> None:
-        """Show the next theme."""
-
-    def show_theme(self, name: str) -> None:
-        """Show a theme, and keep it."""
-
-    def say(self, text: str) -> None:
-        """Show for a while, above the footer, what a key did."""
-
-    def said_on(self, screen: object) -> str:
-        """Return what the last key did, for the screen on which it was pressed."""
-
-    def copy(self, text: str, what: str) -> None:
-        """Put a text on the terminal's clipboard, and say what it is."""
-
-    def may_write(self) -> bool:
-        """Tell whether files may be written; where they may not, say so."""
-
-    def export(self, name: str) -> None:
-        """Write the traces that the bar names to a new file of the current folder, in a format."""
-
-    # -- what is compared --------------------------------------------------------------------------------------------
-
-    @property
-    def marked(self) -> ComparedSide | None:
-        """What is to be compared with the next that is chosen."""
-
-    def mark(self, side: ComparedSide | None) -> None:
-        """Mark something else to be compared, or nothing."""
-
-    @property
-    def made_good(self) -> Collection[int]:
-        """The rows of the errors that a retry made good, as far as that is known."""
+    def made_good(self) -> Collection[int]: ...
+    def toggle_pause(self) -> None: ...
+    def trace_id(self, trace: int) -> int: ...
+    def root_name(self, trace: int) -> str: ...
+    def is_growing(self, trace: int) -> bool: ...
+    def something_is_lost(self) -> None: ...
+    def growth_has_changed(self) -> None: ...
+    def keep(self, **changes: Any) -> None: ...
+    def forget_settings(self) -> None: ...
+    def next_theme(self) -> None: ...
+    def show_theme(self, name: str) -> None: ...
+    def say(self, text: str) -> None: ...
+    def said_on(self, screen: object) -> str: ...
+    def copy(self, text: str, what: str) -> None: ...
+    def may_write(self) -> bool: ...
+    def export(self, name: str) -> None: ...
+    def mark(self, side: ComparedSide | None) -> None: ...
 
 
 class ShownScreen(Owner, Protocol):
     """A screen, as its parts see it."""
 
     @property
-    def viewer(self) -> Viewer:
-        """What shows it."""
+    def viewer(self) -> Viewer: ...

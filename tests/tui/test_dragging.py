@@ -47,6 +47,7 @@ async def _draw(look: Look, y: int, first: int, last: int) -> str:
 def _shown(look: Look) -> tuple[float, float]:
     screen = look.screen
     assert isinstance(screen, BaseScreen)
+    assert screen.zoom is not None
     whole, shown = screen.zoom.zoomable.whole, screen.zoom.zoomable.shown
     start, end = ((ns - whole.start_ns) / whole.length_ns for ns in (shown.start_ns, shown.end_ns))
     return start, end

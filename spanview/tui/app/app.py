@@ -304,7 +304,7 @@ class SpanviewApp(App[None]):
 
     @property
     def acts_until(self) -> float:
-        """When the last key has acted, by `time.monotonic`."""
+        """When the last key has acted, by `time.monotonic`; until then it has the processor to itself."""
         return self._pressed_at + _ACTS_S
 
     def refresh_frame(self) -> None:
@@ -388,7 +388,7 @@ class SpanviewApp(App[None]):
         self.say("paused" if self.paused else "following again")
 
     def something_is_lost(self) -> None:
-        """Count findings anew."""
+        """Count findings anew: what is lost in traces is no longer what it was."""
         self._findings.look_anew()
 
     def growth_has_changed(self) -> None:
@@ -468,7 +468,7 @@ class SpanviewApp(App[None]):
         self.refresh_frame()
 
     def copy(self, text: str, what: str) -> None:
-        """Put a text on the terminal's clipboard (OSC 52); what is no valid Unicode in it becomes a question mark."""
+        """Put a text on the terminal's clipboard (OSC 52), and say what it is; what isn't Unicode becomes `?`."""
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray.names import SUBMITTED, call_names
@@ -31,6 +32,14 @@ _MAX_TRACES_ASKED: Final = 1_000
 """Of more traces it isn't asked either."""
 _OF_LISTED: Final = frozenset(View) - {View.TRACES, View.GROUPS, View.CHECK}
 """The views of the traces that are listed."""
+_OF_TRACES: Final = {
+    View.CALLS: ("calls.calls_screen", "CallsScreen"),
+    View.REQUESTS: ("serve.serve_screen", "ServeScreen"),
+    View.WORKERS: ("workers.workers_screen", "WorkersScreen"),
+    View.STATS: ("stats.stats_screen", "StatsScreen"),
+    View.FLAME: ("flame.flame_screen", "FlameScreen"),
+}
+"""The screens of some traces, each imported when it is wanted."""
 
 
 class Views:
@@ -111,7 +120,7 @@ class Views:
     # -- going ---------------------------------------------------------------------------------------------------------
 
     async def show(self, view: View) -> None:
-        """Show a view of what the bar names; the one that is shown gives way to what it is of."""
+        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown is left."""
         base, scope = self._scope()
         shown, is_above = self.bar().view, self._app.screen is not base
         if (why := self._missing(scope).get(view)) is not None:
@@ -148,7 +157,12 @@ class Views:
     # -- the other screens ---------------------------------------------------------------------------------------------
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
-        """Show one trace; begin at its newest failure, or at a span, or at both."""
+        """Show one trace, by its row in the trace table.
+
+        Args:
+            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
+            at_row: The span to begin at, by its row in the span table.
+        """
         from spanview.tui.trace.trace_screen import TraceScreen
 
         return self._app.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
@@ -165,7 +179,7 @@ class Views:
         return trace is not None
 
     async def open_next_failure(self, trace: int, by: int) -> bool:
-        """Show the next trace with a failure in place of one, or the one before; return False where there is none."""
+        """Show the next trace with a failure, below 0 the one before, in place of one; return whether there is one."""
         from spanview.tui.trace.trace_screen import TraceScreen
 
         other = self._first_screen().go_to_failure_after(trace, by)
@@ -226,31 +240,11 @@ class Views:
             self._app.pop_screen()
 
     def _screen(self, view: View, scope: ViewScope) -> BaseScreen:
-        """Make the screen of a view; each is imported when it is wanted."""
+        """Make the screen of a view."""
         if view is View.CHECK:
             from spanview.tui.check.check_screen import CheckScreen
 
             return CheckScreen(self._store, self._session)
-        return _screen_of_traces(view, self._store, scope.traces())
-
-
-def _screen_of_traces(view: View, store: Store, traces: TraceScope) -> BaseScreen:
-    if view is View.CALLS:
-        from spanview.tui.calls.calls_screen import CallsScreen
-
-        return CallsScreen(store, traces)
-    if view is View.REQUESTS:
-        from spanview.tui.serve.serve_screen import ServeScreen
-
-        return ServeScreen(store, traces)
-    if view is View.WORKERS:
-        from spanview.tui.workers.workers_screen import WorkersScreen
-
-        return WorkersScreen(store, traces)
-    if view is View.STATS:
-        from spanview.tui.stats.stats_screen import StatsScreen
-
-        return StatsScreen(store, traces)
-    from spanview.tui.flame.flame_screen import FlameScreen
-
-    return FlameScreen(store, traces)
+        module, name = _OF_TRACES[view]
+        kind: Callable[[Store, TraceScope], BaseScreen] = getattr(import_module(f"spanview.tui.{module}"), name)
+        return kind(self._store, scope.traces())

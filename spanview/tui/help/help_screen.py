@@ -174,6 +174,4 @@ class HelpScreen(BaseScreen, on=On.HELP):
             if key.action != "help":
                 await self._below.run_action(key.action)
 
-    async def action_help(self) -> None:
-        """Go back."""
-        self.app.pop_screen()
+    action_help = BaseScreen.action_back

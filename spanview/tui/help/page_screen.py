@@ -75,6 +75,4 @@ class PageScreen(BaseScreen, on=On.HELP):
         """Return the header."""
         return f"‹ {self._page}"
 
-    async def action_help(self) -> None:
-        """Go back to the keys."""
-        self.app.pop_screen()
+    action_help = BaseScreen.action_back

@@ -51,16 +51,12 @@ class RequestsScreen(ReportScreen["Request"], on=On.SPANS):
             has_failed=lambda request: request.failure is not None,
             nothing_failed="no request here failed",
         )
-        super().__init__(RequestLines(store, group.requests), keys)
+        known = group.requests, counted.chosen, counted.version
+        super().__init__(RequestLines(store, group.requests), keys, known=known)
         self._store = store
         self._key = group.key
         self._requests: Sequence[Request] = group.requests
-        self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
-
-    def begin(self) -> None:
-        """Show what is known."""
-        self.live.begin_with(*self._known)
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short
         """Return what the figures of the selected request leave open."""

@@ -118,15 +118,10 @@ class SpansScreen(ReportScreen[int], on=On.SPANS):
             has_failed=lambda row: store.spans.status[row] == ERROR,
             nothing_failed="no span here has an error",
         )
-        super().__init__(TableList(table_of(store)), keys)
+        super().__init__(TableList(table_of(store)), keys, known=(spans, counted.chosen, counted.version))
         self._store = store
         self._what = what
-        self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
-
-    def begin(self) -> None:
-        """Show what is known."""
-        self.live.begin_with(*self._known)
 
     def _take_spans(self, spans: Spans) -> None:
         self.rows.table = table_of(self._store, spans.sides)

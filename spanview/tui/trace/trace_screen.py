@@ -44,7 +44,6 @@ from spanview.tui.widgets.zooming import Zoom
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.answer import Answer
@@ -102,6 +101,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         at_row: The span to begin at, by its row in the span table; with `at_failure`, it is what failed.
     """
 
+    rows: Waterfall
+    zoom: Zoom
+
     def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
         super().__init__()
         self._store, self.trace = store, trace
@@ -118,7 +120,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._answer_line = AnswerLine()
         self._prompt = Prompt(_SEARCH_HINT, is_query=True)
         rows = Waterfall(store, model, appearance)
-        self.rows: Waterfall = rows
+        self.rows = rows
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
@@ -722,14 +724,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Return when the selected span starts and ends, or what stands for one."""
         node = self.rows.node
         return None if node is None else self._model.stitched.interval(node)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Show less time around the mouse with Ctrl, earlier time with Shift."""
-        self.zoom.wheel(event, 1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Show more time around the mouse with Ctrl, later time with Shift."""
-        self.zoom.wheel(event, -1)
 
     # -- taking along ------------------------------------------------------------------------------------------------
 

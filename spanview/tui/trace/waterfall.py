@@ -16,7 +16,6 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
-from textual.widget import Widget
 
 from spanview.analysis.ray.unended import Fate
 from spanview.display.bars import WAIT, span_cells, wait_cells
@@ -29,7 +28,7 @@ from spanview.tui.trace.appearance import AFTER, EXTRAS
 from spanview.tui.trace.row_texts import NOT_SEEN, RowTexts, indent_of
 from spanview.tui.trace.runs import marked
 from spanview.tui.trace.stitched_trace import is_any_between
-from spanview.tui.widgets.dragging import takes_mouse
+from spanview.tui.widgets.dragging import TimeWidget
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import FULL, LIGHT, MATCH, UNLIT, joined, letter_of
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
-    from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.zooming import Zoom
 
 _DURATION: Final = 10
@@ -84,18 +82,14 @@ def width_of(columns: Iterable[Extra]) -> int:
     return sum(column.width + 1 for column in columns)
 
 
-class RulerLine(Widget):
+class RulerLine(TimeWidget):
     """The line above the waterfall."""
 
     def __init__(self, rows: Waterfall, zoom: Zoom) -> None:
         super().__init__()
         self._rows = rows
         self._zoom = zoom
-        self._drag = zoom.drag_over(self)
-
-    @takes_mouse
-    def _pick_time(self, event: MouseNews) -> None:
-        self._drag.take(event)
+        self.drag = zoom.drag_over(self)
 
     def render(self) -> Content:
         """Return heads and ruler."""

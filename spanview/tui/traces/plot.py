@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
-from textual.widget import Widget
 
 from spanview.display.cells import right
 from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
 from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid, grid_of
-from spanview.tui.widgets.dragging import Drag, takes_mouse
+from spanview.tui.widgets.dragging import Drag, TimeWidget
 from spanview.tui.widgets.paint import OUTSIDE
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.reports.traces_model import TracesModel
-    from spanview.tui.widgets.dragging import MouseNews
 
 ROWS: Final = 5
 _LABELS: Final = 8
@@ -34,7 +32,7 @@ _NEAR: Final = 3
 """So many cells beside a trace a click still means it."""
 
 
-class Plot(Widget, inherit_bindings=False):
+class Plot(TimeWidget, inherit_bindings=False):
     """Draws the traces that are listed, those outside a picked range too.
 
     Args:
@@ -53,7 +51,7 @@ class Plot(Widget, inherit_bindings=False):
         self._lit: Sequence[str | None] = ()
         self._dragged: tuple[int, int] | None = None
         """The columns over which the mouse is drawn."""
-        self._drag = Drag(self, self._columns, self._show_dragged, self._pick_columns)
+        self.drag = Drag(self, self._columns, self._show_dragged, self._pick_columns)
 
     def count_anew(self, lit: Sequence[str | None] | None = None) -> None:
         """Take in what is listed now.
@@ -143,10 +141,6 @@ class Plot(Widget, inherit_bindings=False):
     def _columns(self) -> tuple[int, int]:
         return _LABELS, 0 if self._grid is None else self._grid.columns
 
-    @takes_mouse
-    def _draw(self, event: MouseNews) -> None:
-        self._drag.take(event)
-
     def _show_dragged(self, columns: tuple[int, int] | None) -> None:
         self._dragged = columns
         self.refresh()
@@ -154,7 +148,7 @@ class Plot(Widget, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """Pick the traces of a column, or of one near it."""
         column = event.x - _LABELS
-        is_click = self._drag.is_click and event.button <= 1
+        is_click = self.drag.is_click and event.button <= 1
         if is_click and self._grid is not None and 0 <= column < self._grid.columns:
             self._pick_columns(*[self._grid.near(column, _NEAR)] * 2)
 

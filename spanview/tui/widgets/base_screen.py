@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, cast
 
 from textual.binding import Binding
@@ -16,11 +17,11 @@ from spanview.tui.widgets.header import Footer, Header, Said, TwoSided, state_te
 from spanview.tui.widgets.view_bar import ViewBar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
     from textual.await_remove import AwaitRemove
-    from textual.events import ScreenResume
+    from textual.events import MouseScrollDown, MouseScrollUp, ScreenResume
     from textual.geometry import Offset, Region, Size
 
     from spanview.tui.viewer import Viewer
@@ -43,6 +44,16 @@ class StaysTrue(Protocol):
         """Compute them anew where there is something new and it is time."""
 
 
+def _by(way: str) -> Callable[..., Any]:
+    """Return an action that a part of the screen does, by the way to it: `zoom.pan`."""
+    find = attrgetter(way)
+
+    def act(screen: BaseScreen, *arguments: Any) -> Any:
+        return find(screen)(*arguments)
+
+    return act
+
+
 class BaseScreen(Screen[None]):
     """A screen of the viewer.
 
@@ -61,8 +72,8 @@ class BaseScreen(Screen[None]):
 
     rows: LineList
     """The list that the moving keys move in."""
-    zoom: Zoom
-    """What the keys of time act on, of screens that show time."""
+    zoom: Zoom | None = None
+    """What the keys of time, and the wheel, act on, of screens that show time."""
     copier: Copier
     """What the keys that copy ids, command lines and JSON act on, of screens that show a trace."""
     sorting: Sorting | None = None
@@ -89,10 +100,10 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
-        yield Header(lambda: self.app.call_later(self._act, "leave"), classes="header")
-        yield ViewBar(self._go_to_view, self._leave_scope, self._choose_view)
+        yield Header(lambda: self._act_in_turn("leave"), classes="header")
+        yield ViewBar(self._act_in_turn)
         yield from self.body()
-        yield Footer(self._act_on_hint, classes="footer")
+        yield Footer(lambda shown: self._act_in_turn(action_of(self.ON, shown)), classes="footer")
         yield Said(self.NOTES, classes="said")
 
     def body(self) -> ComposeResult:
@@ -157,19 +168,8 @@ class BaseScreen(Screen[None]):
         """Return what the header says on the left."""
         raise NotImplementedError
 
-    def _go_to_view(self, view: View) -> None:
-        """Go to a view whose name was clicked, in its turn among the keys."""
-        self.app.call_later(self._act, view.action)
-
-    def _leave_scope(self) -> None:
-        self.app.call_later(self._act, "leave_scope")
-
-    def _choose_view(self) -> None:
-        self.app.call_later(self._act, "palette")
-
-    def _act_on_hint(self, shown: str) -> None:
-        """Do what a key does whose hint was clicked, in its turn among the keys."""
-        action = action_of(self.ON, shown)
+    def _act_in_turn(self, action: str | None) -> None:
+        """Do what was clicked, in its turn among the keys."""
         if action is not None:
             self.app.call_later(self._act, action)
 
@@ -240,45 +240,27 @@ class BaseScreen(Screen[None]):
         """Leave keys alone that were pressed before the screen has its widgets."""
         return self.is_mounted and super().check_action(action, parameters)
 
-    def action_move(self, by: int) -> None:
-        """Move the cursor by rows."""
-        self.rows.action_move(by)
+    action_move, action_page = _by("rows.action_move"), _by("rows.action_page")
+    action_edge = _by("rows.action_edge")
+    action_copy_trace_id, action_copy_command = _by("copier.copy_trace_id"), _by("copier.copy_command")
+    action_copy_json = _by("copier.copy_json")
+    action_zoom, action_pan = _by("zoom.zoom"), _by("zoom.pan")
+    action_fit, action_whole = _by("zoom.fit"), _by("zoom.show_whole")
+    action_sort, action_turn = _by("sorting.by_next"), _by("sorting.turn")
+    action_pause, action_theme = _by("viewer.toggle_pause"), _by("viewer.next_theme")
+    action_explain, action_running = _by("viewer.views.open_explanation"), _by("viewer.views.open_running")
+    action_palette, action_help = _by("viewer.views.open_palette"), _by("viewer.views.open_help")
+    action_leave_scope = _by("viewer.views.leave_scope")
 
-    def action_page(self, by: int) -> None:
-        """Move the cursor by pages."""
-        self.rows.action_page(by)
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        """Where time is shown: less of it around the mouse with Ctrl, earlier time with Shift."""
+        if self.zoom is not None:
+            self.zoom.wheel(event, 1)
 
-    def action_edge(self, last: int) -> None:
-        """Move the cursor to the first row, or to the last."""
-        self.rows.action_edge(last)
-
-    def action_copy_trace_id(self) -> None:
-        """Copy the trace id."""
-        self.copier.copy_trace_id()
-
-    def action_copy_command(self) -> None:
-        """Copy a command line that opens the trace."""
-        self.copier.copy_command()
-
-    def action_copy_json(self) -> None:
-        """Copy the span as JSON."""
-        self.copier.copy_json()
-
-    def action_zoom(self, by: int) -> None:
-        """Show less time, or more."""
-        self.zoom.zoom(by)
-
-    def action_pan(self, by: int) -> None:
-        """Show earlier or later time."""
-        self.zoom.pan(by)
-
-    def action_fit(self) -> None:
-        """Show just the time of what is selected."""
-        self.zoom.fit()
-
-    def action_whole(self) -> None:
-        """Show all of the time."""
-        self.zoom.show_whole()
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        """Where time is shown: more of it around the mouse with Ctrl, later time with Shift."""
+        if self.zoom is not None:
+            self.zoom.wheel(event, -1)
 
     def action_back(self) -> None:
         """Go back to the screen before."""
@@ -288,56 +270,18 @@ class BaseScreen(Screen[None]):
         """Go back to the screen before; the first one quits."""
         self.app.pop_screen()
 
-    def action_pause(self) -> None:
-        """Hold what is shown still, or go on."""
-        self.viewer.toggle_pause()
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        if self.sorting is not None:
-            self.sorting.by_next()
-
-    def action_turn(self) -> None:
-        """Reverse the order."""
-        if self.sorting is not None:
-            self.sorting.turn()
-
-    def take_settings(self) -> None:
-        """Bring what is shown in line with what is set; settings were forgotten."""
-        if self.sorting is not None:
-            self.sorting.take_setting()
-
-    def action_theme(self) -> None:
-        """Show the next theme."""
-        self.viewer.next_theme()
-
     def action_page_to_share(self) -> None:
         """Write a page of the traces that the bar names."""
         self.viewer.export("html")
-
-    async def action_explain(self) -> None:
-        """Say what took the time in the traces that the bar names."""
-        await self.viewer.views.open_explanation()
-
-    async def action_palette(self) -> None:
-        """Offer all actions."""
-        await self.viewer.views.open_palette()
 
     async def action_view(self, name: str) -> None:
         """Show a view, by its name among all."""
         await self.viewer.views.show(View[name])
 
-    async def action_running(self) -> None:
-        """Show what runs and waits now."""
-        await self.viewer.views.open_running()
-
-    async def action_leave_scope(self) -> None:
-        """Show what the views are narrowed to; there, narrow them no longer."""
-        await self.viewer.views.leave_scope()
-
-    async def action_help(self) -> None:
-        """Show the keys."""
-        await self.viewer.views.open_help()
+    def take_settings(self) -> None:
+        """Bring what is shown in line with what is set; settings were forgotten."""
+        if self.sorting is not None:
+            self.sorting.take_setting()
 
     # -- each change is laid out and painted once: Textual 8 does both two or three times when a screen is opened -----
 

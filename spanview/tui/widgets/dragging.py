@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from textual import events, on
+from textual.widget import Widget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from textual.widget import Widget
 
 MouseNews: TypeAlias = "events.MouseEvent | events.MouseRelease"
 Taking = TypeVar("Taking", bound="Callable[[Any, MouseNews], None]")
@@ -92,3 +91,14 @@ class Drag:
         was_shown, self._picked, self._pressed = self._picked is not None, None, None
         if was_shown:
             self._show(None)
+
+
+class TimeWidget(Widget):
+    """A widget that shows time, over which the mouse is drawn."""
+
+    drag: Drag
+    """What that does."""
+
+    @takes_mouse
+    def _draw(self, event: MouseNews) -> None:
+        self.drag.take(event)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from rich.segment import Segment
 from rich.style import Style
@@ -13,7 +13,10 @@ from spanview.display.cells import name_text, texts_apart
 from spanview.tui.widgets.paint import PALETTE, letter_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from spanview.reports.workers_model import WorkersModel
+    from spanview.tui.trace.appearance import Appearance
 
 _MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
@@ -24,21 +27,10 @@ def color_of(number: int) -> Style:
     return PALETTE[number % len(PALETTE)]
 
 
-class Explained(Protocol):
-    """What has colours."""
-
-    @property
-    def colored_by(self) -> str:
-        """What they stand for, in a word."""
-
-    def legend(self) -> Sequence[tuple[int, str]]:
-        """Return numbers of colours and what they stand for, the most frequent first; from files."""
-
-
 class Legend(Widget):
     """The line below the waterfall: what other marks and the colours stand for."""
 
-    def __init__(self, explained: Explained, marks: Callable[[], str] = str) -> None:
+    def __init__(self, explained: Appearance | WorkersModel, marks: Callable[[], str] = str) -> None:
         super().__init__()
         self._explained = explained
         self._marks = marks

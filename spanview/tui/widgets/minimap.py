@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
-from textual.widget import Widget
 
 from spanview.tui.trace.runs import marked
-from spanview.tui.widgets.dragging import Drag, takes_mouse
+from spanview.tui.widgets.dragging import Drag, TimeWidget
 from spanview.tui.widgets.paint import OUTSIDE
 
 if TYPE_CHECKING:
@@ -18,50 +17,17 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from spanview.analysis.intervals import Timed
-    from spanview.analysis.window import Window
-    from spanview.tui.widgets.dragging import MouseNews
+    from spanview.reports.workers_model import WorkersModel
+    from spanview.tui.trace.trace_model import TraceModel
+
+    Mapped: TypeAlias = TraceModel | WorkersModel
+    """Something over time, of which a part is shown."""
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _FAILED = "✖"
 
 
-class Profiled(Protocol):
-    """How much runs when, of what doesn't change any more."""
-
-    @property
-    def whole(self) -> Window:
-        """All of its time."""
-
-    @property
-    def timed(self) -> Timed:
-        """When how many spans run."""
-
-    @property
-    def failures(self) -> Timed:
-        """When spans failed."""
-
-
-class Mapped(Protocol):
-    """Something over time, of which a part is shown."""
-
-    window: Window | None
-    """What was zoomed to; None for all."""
-
-    @property
-    def profiled(self) -> Profiled:
-        """How it is now."""
-
-    @property
-    def whole(self) -> Window:
-        """All of its time."""
-
-    @property
-    def shown(self) -> Window:
-        """What is shown of it."""
-
-
-class Minimap(Widget, inherit_bindings=False):
+class Minimap(TimeWidget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
@@ -78,7 +44,7 @@ class Minimap(Widget, inherit_bindings=False):
         """What was profiled and the width that were drawn, and what came of it."""
         self._dragged: tuple[int, int] | None = None
         """The columns over which the mouse is drawn."""
-        self._drag = Drag(self, lambda: (0, self.size.width), self._show_dragged, self._pick_columns)
+        self.drag = Drag(self, lambda: (0, self.size.width), self._show_dragged, self._pick_columns)
 
     # -- painting ----------------------------------------------------------------------------------------------------
 
@@ -125,10 +91,6 @@ class Minimap(Widget, inherit_bindings=False):
 
     # -- picking -----------------------------------------------------------------------------------------------------
 
-    @takes_mouse
-    def _draw(self, event: MouseNews) -> None:
-        self._drag.take(event)
-
     def _show_dragged(self, columns: tuple[int, int] | None) -> None:
         self._dragged = columns
         self.refresh()
@@ -139,7 +101,7 @@ class Minimap(Widget, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         """Move what is shown; show the whole trace at the second click."""
-        if not self._drag.is_click or event.button > 1:
+        if not self.drag.is_click or event.button > 1:
             return
         whole, shown = self._model.whole, self._model.shown
         if event.chain > 1:

@@ -12,12 +12,13 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.table import Sorting
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Hashable, Sequence
 
     from textual.app import ComposeResult
 
     from spanview.reports.table import RowOrder
     from spanview.tui.widgets.live import AnyLive
+    from spanview.tui.widgets.scope import ChosenTraces
     from spanview.tui.widgets.table import TableList
 
 Row = TypeVar("Row")
@@ -75,7 +76,11 @@ class RowKeys(Generic[Row]):
 
 
 class ReportScreen(BaseScreen, Generic[Row]):
-    """The rows of a question, kept up to date; what is special to the question is handed in, or overridden."""
+    """The rows of a question, kept up to date; what is special to the question is handed in, or overridden.
+
+    Args:
+        known: An answer to begin with, the traces that it is of, and their version.
+    """
 
     rows: TableList[Row]
     live: AnyLive
@@ -88,10 +93,12 @@ class ReportScreen(BaseScreen, Generic[Row]):
         keys: RowKeys[Row],
         setting: str = "",
         sort: Callable[[RowOrder], object] | None = None,
+        known: tuple[Any, ChosenTraces, Hashable] | None = None,
     ) -> None:
         super().__init__()
         self.rows = rows
         self.row_keys = keys
+        self._begins_with = known
         self.sorting = Sorting(self, rows, setting, sort)
         self._next_failure = NextFailure(
             self,
@@ -116,7 +123,10 @@ class ReportScreen(BaseScreen, Generic[Row]):
 
     def begin(self) -> None:
         """Begin to count, or show what is known."""
-        self.live.begin()
+        if self._begins_with is None:
+            self.live.begin()
+        else:
+            self.live.begin_with(*self._begins_with)
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - for screens with a note
         """Return what is said of the selected row below the list, safe to print, in at most so many cells."""

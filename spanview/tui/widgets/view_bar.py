@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -41,12 +40,12 @@ class BarState(NamedTuple):
 class _Piece(NamedTuple):
     text: str
     style: str
-    act: Callable[[], object] | None = None
+    action: str = ""
     """What a click does."""
 
 
 class ViewBar(Widget):
-    """One line. A view that one is in is lit; one without data is dim.
+    """One line, of which a click acts. A view that one is in is lit; one without data is dim.
 
     `Traces   Groups r   Calls A   …   Check !        in batch` gives way, where there is less room, to names that stand
     closer, then to keys alone from the right, but for the lit view, and on a very narrow screen to its name.
@@ -54,9 +53,9 @@ class ViewBar(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"viewbar--lit", "viewbar--key", "viewbar--dim", "viewbar--scope"}
 
-    def __init__(self, go: Callable[[View], object], leave: Callable[[], object], choose: Callable[[], object]) -> None:
+    def __init__(self, act: Callable[[str], object]) -> None:
         super().__init__()
-        self._go, self._leave, self._choose = go, leave, choose
+        self._act = act
         self._state = BarState(View.TRACES, {})
 
     def show(self, state: BarState) -> None:
@@ -84,7 +83,7 @@ class ViewBar(Widget):
         width = self.size.width
         scope = f"in {sanitise(self._state.scope, _MAX_SCOPE)}" if self._state.scope else ""
         wanted = min(cell_len(scope), _SHORTEST_SCOPE) + 2 if scope else 0
-        pieces = [_Piece(f" {self._state.view.label} ▾ ", "lit", self._choose)]
+        pieces = [_Piece(f" {self._state.view.label} ▾ ", "lit", "palette")]
         if width >= _FOLDED_BELOW:
             for gap, names in ((3, len(View)), (2, len(View)), *((1, names) for names in range(len(View), -1, -1))):
                 pieces = [*self._of_views(gap, names)]
@@ -93,14 +92,14 @@ class ViewBar(Widget):
         room = width - sum(cell_len(piece.text) for piece in pieces) - 1
         if scope and room > 3:  # noqa: PLR2004 - a blank and a word
             shown = scope if cell_len(scope) < room else fixed(scope, room - 1).rstrip()
-            pieces += [_Piece(" " * (room - cell_len(shown)), ""), _Piece(shown, "scope", self._leave)]
+            pieces += [_Piece(" " * (room - cell_len(shown)), ""), _Piece(shown, "scope", "leave_scope")]
         return pieces
 
     def _of_views(self, gap: int, names: int) -> Iterator[_Piece]:
         """Yield the views so far apart, the first ones and the lit one with their names."""
         is_colorless = self.app.no_color
         for number, view in enumerate(View):
-            go, is_lit, is_dim = partial(self._go, view), view is self._state.view, view in self._state.missing
+            is_lit, is_dim = view is self._state.view, view in self._state.missing
             if gap > 1:
                 yield _Piece(" " * (gap - 2), "")
             # Without colours, brackets light a view, and one without data has no key.
@@ -109,8 +108,8 @@ class ViewBar(Widget):
             style = "lit" if is_lit else "dim" if is_dim else ""
             yield _Piece(before, style if is_lit else "")
             if number < names or is_lit or not key:
-                yield _Piece(view.label + (" " if key else ""), style, go)
-            yield _Piece(key, style or "key", go)
+                yield _Piece(view.label + (" " if key else ""), style, view.action)
+            yield _Piece(key, style or "key", view.action)
             yield _Piece(after if gap > 1 or is_lit else "", style if is_lit else "")
 
     # -- the mouse -----------------------------------------------------------------------------------------------------
@@ -122,6 +121,6 @@ class ViewBar(Widget):
         for piece in self._pieces():
             end += cell_len(piece.text)
             if event.x < end:
-                if piece.act is not None:
-                    piece.act()
+                if piece.action:
+                    self._act(piece.action)
                 return

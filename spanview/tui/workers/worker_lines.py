@@ -10,14 +10,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
-from textual.widget import Widget
 
 from spanview.display.cells import data_text, fixed, name_text, right
 from spanview.display.sanitise import sanitise
 from spanview.reports.table import Fit
 from spanview.reports.workers import workers_table
 from spanview.reports.workers_model import WAITING, Heading, Sort
-from spanview.tui.widgets.dragging import takes_mouse
+from spanview.tui.widgets.dragging import TimeWidget
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import CURSOR, FULL, PALETTE, joined, letter_of
 from spanview.tui.workers.worker_bars import (
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from spanview.analysis.window import Window
     from spanview.reports.table import TableColumn
     from spanview.reports.workers_model import WorkersModel
-    from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.zooming import Zoom
 
 _FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.25
@@ -84,7 +82,7 @@ class WorkerColumns:
         return max(_LEAST_TIME, width - sum(cells for _, cells in self.fit(width).cells) - 2)
 
 
-class WorkerHeads(Widget):
+class WorkerHeads(TimeWidget):
     """The line above the workers: heads that sort when they are clicked, and a ruler."""
 
     def __init__(self, model: WorkersModel, zoom: Zoom, sort: Callable[[Sort], object], **arguments: Any) -> None:
@@ -93,17 +91,13 @@ class WorkerHeads(Widget):
         self._columns = WorkerColumns(model)
         self._zoom = zoom
         self._sort = sort
-        self._drag = zoom.drag_over(self)
-
-    @takes_mouse
-    def _pick_time(self, event: MouseNews) -> None:
-        self._drag.take(event)
+        self.drag = zoom.drag_over(self)
 
     def on_click(self, event: events.Click) -> None:
         """Sort by the head that was clicked."""
         # Without colours there are blanks before the line.
         end = self.region.width - self.size.width
-        for text, column in self._heads() if self._drag.is_click else ():
+        for text, column in self._heads() if self.drag.is_click else ():
             if end <= event.x < (end := end + cell_len(text)) and column.key:
                 by_name = Sort.NAME if self._model.by is Sort.START else Sort.START
                 self._sort(by_name if column.parts is not None else Sort(column.key))
@@ -121,7 +115,7 @@ class WorkerHeads(Widget):
         return Content(f"{heads}  {self._zoom.ruler(self._columns.time_cells(self.size.width - 1))}")
 
 
-class WaitingLine(Widget):
+class WaitingLine(TimeWidget):
     """The line above all workers: how many Ray calls wait at each time."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"waiting--calls"}
@@ -130,11 +124,7 @@ class WaitingLine(Widget):
         super().__init__()
         self._model = model
         self._columns = WorkerColumns(model)
-        self._drag = zoom.drag_over(self)
-
-    @takes_mouse
-    def _pick_time(self, event: MouseNews) -> None:
-        self._drag.take(event)
+        self.drag = zoom.drag_over(self)
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""

@@ -35,7 +35,6 @@ from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLi
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.ray.lanes import Lane
@@ -51,6 +50,8 @@ _LONGEST_ID: Final = 20
 class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     """The workers, a line each."""
 
+    rows: WorkerLines
+    zoom: Zoom
     NOTES = 2
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
@@ -60,7 +61,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self.live: Live[WorkersShape] = Live(self, scope, self._find_out, self._take_workers)
         self._asking = Work(self)
         self._model = WorkersModel(store)
-        self.rows: WorkerLines = WorkerLines(self._model)
+        self.rows = WorkerLines(self._model)
         self.zoom = Zoom(
             self.rows,
             self._model,
@@ -393,13 +394,3 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")
         else:
             self.viewer.say("nothing to copy")
-
-    # -- time ----------------------------------------------------------------------------------------------------------
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Show less time around the mouse with Ctrl, earlier time with Shift."""
-        self.zoom.wheel(event, 1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Show more time around the mouse with Ctrl, later time with Shift."""
-        self.zoom.wheel(event, -1)

@@ -173,8 +173,8 @@ def test_nothing_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Whatever way a file comes to its name, it is closed then, in a system that shows no open files, too."""
     opened, closed, open_file, close = list[int](), list[int](), os.open, os.close
 
-    def noted(*arguments: Any) -> int:
-        opened.append(open_file(*arguments))
+    def noted(*arguments: Any, **others: Any) -> int:
+        opened.append(open_file(*arguments, **others))
         return opened[-1]
 
     def ended(descriptor: int) -> None:
@@ -211,10 +211,10 @@ def test_a_file_system_without_files_that_have_no_name(tmp_path: Path, monkeypat
     """Where such a file can't be opened, a hidden one is."""
     open_file = os.open
 
-    def opened(path: str, flags: int, *mode: int) -> int:
+    def opened(path: str, flags: int, *mode: int, **others: Any) -> int:
         if os.path.isdir(path) and flags & files._WRITE:
             raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
-        return open_file(path, flags, *mode)
+        return open_file(path, flags, *mode, **others)
 
     monkeypatch.setattr(os, "open", opened)
     write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)

@@ -27,7 +27,8 @@ _UNITS_NS: Final = {
 }
 _DURATION: Final = re.compile(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({'|'.join(_UNITS_NS)})")
 _TIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?", re.ASCII
+    r"(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?",
+    re.ASCII,
 )
 _CLOCK: Final = re.compile(r"\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?", re.ASCII)
 

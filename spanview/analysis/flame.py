@@ -23,7 +23,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.analysis.intervals import compact
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
@@ -192,7 +191,7 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
     )
     figures: list[_Figures] = [(missing, 0, (), 0, of_path) for of_path in roots]
     for index, count, errors, durations, self_ns in grouped(forest, indices, part(tell, 0.5, 1.0)):
-        figures[index] = count, errors, compact(durations), self_ns, roots[index]
+        figures[index] = count, errors, durations, self_ns, roots[index]
     paths, order = _in_order(store, keys, figures, _firsts(forest, indices, len(keys)), groups.groups)
     return replace(merged, paths=paths), forest, np.array(order, np.int64)[indices]
 

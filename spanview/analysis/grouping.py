@@ -34,7 +34,7 @@ _RECORDS_PER_REPORT: Final = 256
 class Column:
     """What spans are grouped by."""
 
-    numbers: Sequence[int]
+    numbers: array[int]
     """Of each row at that time."""
     texts: Sequence[str | None]
     """What the numbers stand for; None for spans without the attribute."""

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from spanview.analysis.forest_selftime import exact, times_in
 from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
-from spanview.index.arrays import copy_of
+from spanview.index.arrays import copy_of, values_at
 from spanview.index.forest import forest_of
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
@@ -26,10 +26,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.forest_selftime import Times
     from spanview.analysis.grouping import Column
     from spanview.analysis.telling import Tell
     from spanview.index.forest import Forest
     from spanview.index.store import Store
+
+
+_SHARE_SPANS: Final = 1 << 16
+"""Spans of traces that are counted together, or more."""
+_MAX_SHARES: Final = 32
+"""For each share all rows are searched for those of its traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +120,20 @@ def parts_of(
     store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard
 ) -> list[GroupPart]:
     """Return the groups of spans by a column, to be joined with those of other traces; arguments as for `groups_of`."""
-    forest = forest_of(store, traces)
-    keys = np.full(len(forest), -1)
-    known = forest.rows < len(column.numbers)
-    keys[known] = copy_of(column.numbers)[forest.rows[known]]
-    return [
-        GroupPart(column.texts[key], count, errors, self_ns, durations)
-        for key, count, errors, durations, self_ns in grouped(forest, keys, tell)
-    ]
+    table, parts = store.trace_table, list[GroupPart]()
+    # The forest of a share is gone before that of the next one, and a small one stays in the processor's cache.
+    size = max(_SHARE_SPANS, len(store.spans) // _MAX_SHARES)
+    for number, share in enumerate(shares := [*table.shares(range(len(table)) if traces is None else traces, size)]):
+        forest = forest_of(store, None if traces is None and len(shares) == 1 else share)
+        keys = np.full(len(forest), -1)
+        known = forest.rows < len(column.numbers)
+        keys[known] = values_at(column.numbers, forest.rows[known])
+        parts += [
+            GroupPart(column.texts[key], count, errors, self_ns, durations)
+            for key, count, errors, durations, self_ns in grouped(forest, keys)
+        ]
+        tell((number + 1) / len(shares))
+    return parts
 
 
 def joined(parts: Iterable[GroupPart]) -> list[Group]:
@@ -138,7 +151,7 @@ def _group_of(key: str | None, parts: Sequence[GroupPart]) -> Group:
         key=key,
         count=sum(part.count for part in parts),
         errors=sum(part.errors for part in parts),
-        total_ns=sum(durations),
+        total_ns=_sum(durations),
         self_ns=sum(part.self_ns for part in parts),
         min_ns=durations[0] if durations else None,
         p50_ns=nearest_rank(durations, 50),
@@ -155,12 +168,23 @@ def _merged(columns: Sequence[Sequence[int]]) -> Sequence[int]:
     if len(columns) == 1:
         return columns[0]
     try:
-        values = np.concatenate([np.array(column, np.int64) for column in columns])
+        values = np.concatenate([np.asarray(column, np.int64) for column in columns])
     except OverflowError:
         return sorted(chain.from_iterable(columns))
     values.sort()
+    return _packed(values)
+
+
+def _packed(values: Times) -> Sequence[int]:
     # Millions of integers in a list would take five times as much.
-    return array("q", values.tobytes())
+    return values.tolist() if values.dtype == object else array("q", values.tobytes())
+
+
+def _sum(durations: Sequence[int]) -> int:
+    """Return the sum of sorted durations."""
+    if not durations or max(-durations[0], durations[-1]) * len(durations) >= -NO_TIME:
+        return sum(durations)
+    return int(np.asarray(durations).sum())
 
 
 def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, limit: int) -> list[int]:
@@ -207,7 +231,9 @@ def among_name(store: Store, row: int) -> AmongName | None:
     return AmongName(bisect_left(lengths, end - start), len(lengths), p50, p95, int(lengths[-1]), histogram(lengths))
 
 
-def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterator[tuple[int, int, int, list[int], int]]:
+def grouped(
+    forest: Forest, keys: NDArray[Any], tell: Tell = unheard
+) -> Iterator[tuple[int, int, int, Sequence[int], int]]:
     """Yield each key, how many spans have it, how many failed, their sorted durations, and the sum of self times.
 
     Args:
@@ -228,4 +254,4 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
     columns = (groups, np.diff(np.append(firsts, len(counted))), failed, begins, ends, own[ends] - own[begins])
     for key, count, errors, begin, end, self_ns in zip(*(column.tolist() for column in columns), strict=True):
         lengths[begin:end].sort()
-        yield key, count, errors, lengths[begin:end].tolist(), self_ns
+        yield key, count, errors, _packed(lengths[begin:end]), self_ns

@@ -6,8 +6,6 @@ driver      joins the groups; their durations are all that it gets of a span, 8 
 
 from __future__ import annotations
 
-from array import array
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, column_of
@@ -53,13 +51,5 @@ def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
     for rows_of_traces, reader in partitions(job, rows):
         store = store_of(rows_of_traces, reader)
         traces = None if job.selection.is_everything else job.selection.traces(store)
-        counted = parts_of(store, column_of(store, by), traces)
-        parts += [replace(part, durations=_packed(part.durations)) for part in counted]
+        parts += parts_of(store, column_of(store, by), traces)
     return parts
-
-
-def _packed(durations: Sequence[int]) -> Sequence[int]:
-    try:
-        return array("q", durations)
-    except OverflowError:
-        return durations

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
+from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,8 @@ Words: TypeAlias = "NDArray[np.uint64]"
 
 _FEW: Final = 16
 """Rows of which a table has so many times more are looked up one by one."""
+CHUNK: Final = 1 << 16
+"""Rows of a column that are copied or renumbered together: they stay in the processor's cache."""
 _FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
 _SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
 _HALF_BITS: Final = np.uint64(32)
@@ -39,7 +42,20 @@ def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     """Return what a column of a table has now for some rows, without a copy of all of it where they are few."""
     if _FEW * len(rows) < len(column):
         return np.fromiter(map(column.__getitem__, rows), column.typecode, len(rows))
-    return copy_of(column)[np.asarray(rows, np.int64)]
+    rows = np.asarray(rows, np.int64)
+    if (rows[1:] < rows[:-1]).any():
+        return copy_of(column)[rows]
+    values = np.empty(len(rows), column.typecode)
+    firsts = [*range(0, len(column), CHUNK)]
+    for first, begin, end in zip(firsts, *np.searchsorted(rows, [firsts, [*firsts[1:], NO_ROW]]).tolist(), strict=True):
+        values[begin:end] = np.asarray(column[first : first + CHUNK])[rows[begin:end] - first]
+    return values
+
+
+def chunks_of(column: array[int], size: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the first so many values of a column of a table, some at a time, and the row of the first of these."""
+    for first in range(0, size, CHUNK):
+        yield first, np.asarray(column[first : min(first + CHUNK, size)])
 
 
 def hashes_of(first: Words, second: Words) -> Words:

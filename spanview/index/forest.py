@@ -18,12 +18,13 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from spanview.index.arrays import copy_of, hashes_of, values_at
+from spanview.index.arrays import chunks_of, copy_of, hashes_of, values_at
 from spanview.index.tree import SKEW_NS, TraceTree
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
@@ -59,8 +60,7 @@ class Forest:
 
     def of(self, name: str) -> NDArray[Any]:
         """Return a column of the span table, for each position."""
-        column = copy_of(getattr(self.store.spans, name))[: self.size]
-        return column if len(self) == self.size else column[self.rows]
+        return _values(getattr(self.store.spans, name), self.rows, self.size)
 
     def missing(self) -> Places:
         """Return one of the children of each parent that no file holds, the earliest, by trace and the parent's id."""
@@ -199,19 +199,27 @@ def _made(store: Store, traces: Iterable[int] | None) -> Forest:
     spans = store.spans
     # The column that is filled last.
     size = len(spans.next_row)
-    of_rows = copy_of(spans.trace)[:size]
     if traces is None:
         rows = np.arange(size)
     else:
         numbers = np.array([*traces], np.int64)
-        is_chosen = np.zeros(max(int(of_rows.max(initial=0)), int(numbers.max(initial=0))) + 1, np.bool_)
+        # The last one stands for all that follow.
+        is_chosen = np.zeros(int(numbers.max(initial=0)) + 2, np.bool_)
         is_chosen[numbers] = True
-        rows = np.flatnonzero(is_chosen[of_rows])
-        of_rows = of_rows[rows]
-    ids, parent_ids = (copy_of(column)[:size][rows] for column in (spans.span_id, spans.parent_id))
+        found = [
+            np.flatnonzero(is_chosen.take(chunk, mode="clip")) + first for first, chunk in chunks_of(spans.trace, size)
+        ]
+        rows = np.concatenate(found) if found else np.empty(0, np.int64)
+    of_rows, ids, parent_ids, starts = (
+        _values(column, rows, size) for column in (spans.trace, spans.span_id, spans.parent_id, spans.start_ns)
+    )
     parents = _parents(store, rows, of_rows, ids, parent_ids)
-    cut = _cut(parents, copy_of(spans.start_ns)[:size][rows], ids)
-    return Forest(store, size, rows, of_rows, parents, cut)
+    return Forest(store, size, rows, of_rows, parents, _cut(parents, starts, ids))
+
+
+def _values(column: array[int], rows: Places, size: int) -> NDArray[Any]:
+    """Return what a column of a table of so many rows has for some of them, or for all."""
+    return copy_of(column)[:size] if len(rows) == size else values_at(column, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

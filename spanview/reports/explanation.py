@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from heapq import nlargest
-from itertools import islice
+from itertools import islice, pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +37,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_until
 from spanview.analysis.ray.waited_for import reason_text
+from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import part_of_name
 from spanview.analysis.telling import part, unheard
@@ -95,6 +96,8 @@ _MOST_FAILING: Final = 60
 _MOST_FAILURES: Final = 8
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
+_NUMBERS: Final = re.compile("(?:0x)?[0-9a-f]*[0-9][0-9a-f]*")
+"""What exceptions differ in that are counted together."""
 _MAX_NAME: Final = 80
 _MOST_NAMES: Final = 5
 """Functions of calls without an attempt that are named."""
@@ -278,7 +281,8 @@ class _Explanation:
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
             whose = " of the program" if 0 < len(others) < len(traces) else ""
             whose += " that ended" if typical.traces < len(others or traces) else ""
-            lead = f"the slowest of {count(typical.traces, 'trace')}{whose}, {self._name_of_trace(trace)}: "
+            which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
+            lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
@@ -437,16 +441,19 @@ class _Explanation:
         for row, trace in zip(rows.tolist(), copy_of(self._spans.trace)[rows].tolist(), strict=True):
             by_trace[trace].append(row)
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
-        groups = defaultdict[tuple[int, str, bool], list[int]](list)
+        groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
         for trace in newest[:_MOST_FAILING]:
             for origin, is_good in self._origins(trace, by_trace[trace]):
-                groups[self._spans.name[origin], self._raised(origin), is_good].append(origin)
-        in_order = sorted(groups.items(), key=lambda group: (group[0][2], -len(group[1])))
-        for (name, raised, is_good), origins in islice(in_order, _MOST_FAILURES):
-            often = "failed" if len(origins) == 1 else f"failed {len(origins):,} times"
+                said, place = self._raised(origin)
+                groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
+        in_order = sorted(groups.items(), key=lambda group: (group[0][3], -len(group[1])))
+        for (name, _, place, is_good), texts in islice(in_order, _MOST_FAILURES):
+            often = "failed" if len(texts) == 1 else f"failed {len(texts):,} times"
+            often += ", the last time" if len({*texts.values()}) > 1 else ""
+            origin, said = next(iter(texts.items()))
             ending = "; another attempt ended well" if is_good else ""
-            text = f"{self._short(self._texts[name])} {often}{f': {raised}' if raised else ''}{ending}"
-            yield self._of_row(Topic.FAILED, text, origins[0], "tree --trace {trace}")
+            text = f"{self._short(self._texts[name])} {often}{f': {said}{place}' if said or place else ''}{ending}"
+            yield self._of_row(Topic.FAILED, text, origin, "tree --trace {trace}")
         more_groups, older = len(groups) - _MOST_FAILURES, len(newest) - _MOST_FAILING
         texts = [f"{count(more_groups, 'more exception')}" if more_groups > 0 else ""]
         texts.append(f"{count(older, 'more trace')} with failed spans" if older > 0 else "")
@@ -473,8 +480,8 @@ class _Explanation:
         for origin, *_ in exceptions_in(self._store, rows, above, retried):
             yield rows[origin], are_good[origin]
 
-    def _raised(self, row: int) -> str:
-        """Return what a failed span says was raised, and by which of the program's own lines."""
+    def _raised(self, row: int) -> tuple[str, str]:
+        """Return what a failed span says was raised, and by which of the program's own lines; either may be empty."""
         span = self._store.span(row)
         exception = next((event.attributes for event in reversed(span.events) if event.is_exception), {})
         kind, message, trace = (
@@ -488,7 +495,7 @@ class _Explanation:
         if "\n" in message.strip() and (innermost := raised_in(message)):
             said = innermost[0]
         place = f", at {own[-1].path.rpartition('/')[2]}:{own[-1].line_number} in {own[-1].function}" if own else ""
-        return sanitise(said, _MAX_MESSAGE) + sanitise(place, _MAX_NAME)
+        return sanitise(said, _MAX_MESSAGE), sanitise(place, _MAX_NAME)
 
     def _retried(self) -> Iterator[Statement]:
         """Yield which calls were tried again."""
@@ -509,7 +516,14 @@ class _Explanation:
             calls_text = f"{count(len(retried), 'call')} of {self._short(function + RAN)}"
             # Ray knows of attempts that left no span.
             is_seen = attempts > len(retried)
-            text = f"{calls_text} took {attempts:,} attempts" if is_seen else f"{calls_text}: tried again, as Ray says"
+            pairs = (pair for call in retried for pair in pairwise(call.attempts))
+            if function.endswith("__init__") and all(lived_between(self._store, *pair) for pair in pairs):
+                whose = "its actor was" if len(retried) == 1 else "their actors were"
+                text = f"{calls_text} ran {attempts:,} times: {whose} restarted"
+                text = text if is_seen else f"{calls_text}: {whose} restarted, as Ray says"
+            else:
+                again = f"{'was' if len(retried) == 1 else 'were'} tried again, as Ray says"
+                text = f"{calls_text} {f'took {attempts:,} attempts' if is_seen else again}"
             why = self._why_again(newest.attempts[0]) if len(newest.attempts) > 1 else ""
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
@@ -524,7 +538,7 @@ class _Explanation:
             likely = "likely " if unended.is_likely else ""
             was = {Fate.LOST: "was lost", Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
             return f"the first attempt {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
-        if self._spans.status[row] == ERROR and (raised := self._raised(row)):
+        if self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
             return f"the first attempt failed: {raised}"
         return ""
 

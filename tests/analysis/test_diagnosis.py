@@ -769,8 +769,8 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
     (finding,) = report.findings
     assert (finding.count, finding.severity, report.running) == (2, Severity.WARNING, 1)
     assert finding.detail == (
-        "2 records have no end: 1 lost with its process. "
-        "Stock.reserve: lost: its process (pid 7) has ended, as Ray says: SYSTEM_ERROR."
+        "2 records have no end: 1 was lost with its process. "
+        "Stock.reserve is lost: its process (pid 7) has ended, as Ray says: SYSTEM_ERROR."
     )
     assert finding.evidence[0].row == 0
     assert finding.advice.startswith("Process 7 ended while Stock.reserve was running: it was likely killed")
@@ -796,7 +796,9 @@ def test_calls_that_may_still_run_are_no_finding() -> None:
         assert finding.detail.startswith("2 of 3 calls have no attempt")
         assert [part.names.texts[part.spans.name[row]] for row in report.open_calls] == ["f ray.remote"]
         assert spans_in_finding(part, Kind.NO_ATTEMPT) == {*finding.rows}
-    may_run |= {"g ray.remote": True, "h ray.remote": True}
+    may_run |= {"g ray.remote": True}
+    assert diagnose(part_of(store, [2])).findings[0].detail.startswith("The only call has no attempt: it waited")
+    may_run |= {"h ray.remote": True}
     assert diagnose(store).findings == []
 
 
@@ -808,21 +810,21 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     report = diagnose(store, unended={0: stopped, 1: stopped})
     (finding,) = report.findings
     assert (finding.severity, report.is_bad) == (Severity.INFO, False)
-    assert finding.detail == "2 records have no end: 2 whose processes were ended in order."
+    assert finding.detail == "2 records have no end: they ran until their processes were ended in order."
     # They may have waited for what nothing can run.
     assert "Nothing went wrong" not in finding.advice
     assert finding.advice.startswith("Ray ended these processes in order, and what they ran then didn't finish")
     cancelled = Unended(Fate.CANCELLED, "Ray says: it was cancelled", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: cancelled}).findings
-    assert finding.detail == "2 records have no end: 1 whose process was ended in order, 1 cancelled."
+    assert finding.detail == "2 records have no end: 1 ran until its process was ended in order, 1 was cancelled."
     assert finding.advice.startswith("Ray ended these processes in order, and")
     (finding,) = diagnose(store, unended={0: cancelled, 1: cancelled}).findings
-    assert (finding.severity, finding.detail) == (Severity.INFO, "2 records have no end: 2 cancelled.")
+    assert (finding.severity, finding.detail) == (Severity.INFO, "2 records have no end: they were cancelled.")
     assert finding.advice.startswith("They were cancelled while they ran: ")
     lost = Unended(Fate.LOST, "its process (pid 8) has ended", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
     assert finding.severity is Severity.WARNING
-    assert "1 lost with its process, 1 whose process was ended in order." in finding.detail
+    assert "1 was lost with its process, 1 ran until its process was ended in order." in finding.detail
 
 
 def test_spans_without_ids_are_named_by_their_place() -> None:

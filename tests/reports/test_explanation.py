@@ -23,7 +23,7 @@ CAUSES: Final = [
     ("ray-events-hook", "unseen", r"worker died \(1\)"),
     ("ray-events-hook", "unseen", r"cancelled \(1\)"),
     ("ray-events-hook", "failed", r"^Broken\.__init__ failed: RuntimeError: no, at prog\.py:40 in __init__$"),
-    ("ray-events-hook", "retried", r"^1 call of Phoenix\.__init__ took 2 attempts"),
+    ("ray-events-hook", "retried", r"^1 call of Phoenix\.__init__ ran 2 times: its actor was restarted$"),
     ("ray-events-hook", "time", r"^2 calls of own_worker took .*13\.2 s likely for a worker to start"),
     (
         "ray-events-hook",
@@ -158,6 +158,26 @@ def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
     assert texts(document, "failed") == ["load failed 3 times: ValueError: bad, at app.py:31 in load"]
 
 
+def test_exceptions_that_differ_by_numbers_are_told_once(tmp_path: Path) -> None:
+    """Numbers and addresses make no other exception, but another type or line does; the newest stands for all."""
+    build = Builder()
+
+    def failed(number: int, message: str, line: int = 31) -> Any:
+        frame = f'  File "/srv/app.py", line {line}, in load\n    raise ValueError(text)\n'
+        trace = f"Traceback (most recent call last):\n{frame}ValueError: {message}\n"
+        attributes = {"exception.type": "ValueError", "exception.message": message, "exception.stacktrace": trace}
+        event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+        return build.span("load", trace=number, start=10 * number, status="ERROR", events=[event])
+
+    alike = [failed(number, f"bad row {number} of <Row at 0x7f{number}a>") for number in range(1, 4)]
+    document = explained(folder_of(tmp_path, [*alike, failed(4, "bad row 4 of <Row at 0x7f4a>", 40), failed(5, "no")]))
+    assert texts(document, "failed") == [
+        "load failed 3 times, the last time: ValueError: bad row 3 of <Row at 0x7f3a>, at app.py:31 in load",
+        "load failed: ValueError: no, at app.py:31 in load",
+        "load failed: ValueError: bad row 4 of <Row at 0x7f4a>, at app.py:40 in load",
+    ]
+
+
 def test_names_from_files_are_harmless(tmp_path: Path) -> None:
     """Nothing of a name or a message acts on a terminal, however long it is."""
     build = Builder()
@@ -202,7 +222,7 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
         line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1),
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
-    assert texts(explained(folder), "retried") == ["1 call of f: tried again, as Ray says"]
+    assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
 
 
 def test_rays_own_traces_are_not_the_slowest(tmp_path: Path) -> None:
@@ -210,4 +230,4 @@ def test_rays_own_traces_are_not_the_slowest(tmp_path: Path) -> None:
     build = Builder()
     own = build.span("ServeController.__init__ ray.remote", trace=1, duration=90_000, kind="PRODUCER")
     document = explained(folder_of(tmp_path, [own, *build.draw("root 0-100", trace=2)]))
-    assert texts(document, "time")[0] == "the slowest of 1 trace of the program, root: 100 µs, all in root"
+    assert texts(document, "time")[0] == "the only trace of the program, root: 100 µs, all in root"

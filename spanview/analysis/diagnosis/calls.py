@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import RULES, Certainty, Kind, number
+from spanview.analysis.diagnosis.finding import RULES, Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED
@@ -67,13 +67,13 @@ def no_attempt(facts: Facts) -> Finding:
     whys = {row: why for row, why in whys.items() if row not in facts.open_calls}
     rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
     counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
-    known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
+    several = len(counts) > 1 or left
+    known = [f"{label} ({count:,})" if several else label for label, count in counts.most_common()]
     if left:
         text = OPEN_TEXT if len(rows) == 1 else f"{'the others' if known else 'they'} {_OPEN_TEXT_OF_MANY}"
         known.append("; or ".join((text, *sorted({why.or_else for why in whys.values()} - {""}))))
-    verb = "has" if len(rows) == 1 else "have"
-    detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
+    detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:
         detail += f" In the same process, after {before:,} of these calls, {refused} could not be submitted."

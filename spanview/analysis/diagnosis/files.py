@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
+from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, having, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
 from spanview.index.forest import MISSING
 from spanview.index.processes import RECEIVED_FILE
@@ -333,7 +333,5 @@ def foreign(facts: Facts) -> Finding:
     """Find files that aren't empty, but have no span, nor the beginning of one."""
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps or file.inspected)]
-    verb = "has" if len(files) == 1 else "have"
-    total = number(len(facts.files), "file", "files")
-    detail = f"{len(files):,} of {total} {verb} contents but no span."
+    detail = f"{having(len(files), len(facts.files), 'file', 'files')} contents but no span."
     return finding_of(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])

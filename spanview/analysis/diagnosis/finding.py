@@ -410,6 +410,16 @@ def number(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
+def having(count: int, total: int, one: str, many: str) -> str:
+    """Return how many of all have something, as the beginning of a sentence: `2 of 7 calls have`, `The only call has`.
+
+    Args:
+        one: What each of them is.
+    """
+    who = f"{count:,} of {number(total, one, many)}" if count < total else f"All {number(total, one, many)}"
+    return f"{'The only ' + one if total == 1 else who} {'has' if count == 1 else 'have'}"
+
+
 def finding_of(
     kind: Kind,
     count: int,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, number
+from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, having, number
 from spanview.analysis.logs.lines import owner_in
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import RAN
@@ -43,10 +43,9 @@ def missing_roots(facts: Facts) -> Finding:
     are_left[facts.traces[facts.are_roots]] = False
     traces = np.flatnonzero(are_left).tolist()
     id_of = facts.store.trace_table.trace_id
-    total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
     circles = len({*traces}.difference(facts.traces[facts.orphans].tolist()))
     why = f", {circles:,} of them because parents form a circle" if circles else ""
-    detail = f"{len(traces):,} of {total} {verb} no root{why}."
+    detail = f"{having(len(traces), facts.trace_count, 'trace', 'traces')} no root{why}."
     places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
     return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
 
@@ -87,6 +86,12 @@ _ENDED_IN_ORDER: Final = (
     "Ray ended these processes in order, and what they ran then didn't finish: calls that listen until their process "
     "ends, or calls that still worked or waited. How long the spans lasted isn't known."
 )
+_HAVE_NO_END: Final = {
+    Fate.LOST: ("was lost with its process", "were lost with their processes"),
+    Fate.STOPPED: ("ran until its process was ended in order", "ran until their processes were ended in order"),
+    Fate.CANCELLED: ("was cancelled", "were cancelled"),
+    Fate.UNKNOWN: ("is of an unknown process", "are of unknown processes"),
+}
 _CANCELLED: Final = "They were cancelled while they ran: `ray.cancel` with `force=True` ends the process of a task."
 
 
@@ -96,22 +101,18 @@ def no_end(facts: Facts) -> Finding:
     lost = [row for row, fate in fates.items() if fate is Fate.LOST]
     # What is named comes first.
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
-    unknown = [*fates.values()].count(Fate.UNKNOWN)
-    known = [number(len(lost), "lost with its process", "lost with their processes")] if lost else []
-    if stopped := [*fates.values()].count(Fate.STOPPED):
-        known.append(number(stopped, "whose process was ended in order", "whose processes were ended in order"))
-    if cancelled := [*fates.values()].count(Fate.CANCELLED):
-        known.append(f"{cancelled:,} cancelled")
-    if unknown:
-        known.append(number(unknown, "of an unknown process", "of unknown processes"))
+    counts = Counter(fates.values())
+    known = [number(counts[fate], *texts) for fate, texts in _HAVE_NO_END.items() if counts[fate]]
+    if len(known) == 1 and len(rows) in map(counts.get, _HAVE_NO_END):
+        known = [f"{'it' if len(rows) == 1 else 'they'} {text.partition(' ')[2]}" for text in known]
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
     if not lost:
         finding = facts.of_spans(Kind.NO_END, rows, detail)
         if not {*fates.values()} <= _IN_ORDER:
             return finding
-        advice = [_ENDED_IN_ORDER] * bool(stopped) + [_CANCELLED] * bool(cancelled)
+        advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
         return replace(finding, known_advice=" ".join(advice))
-    named = [f"{_function(facts, row)}: {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
+    named = [f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
     more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
@@ -202,7 +203,7 @@ def several_runs(facts: Facts) -> Finding | None:
     if not len(indices):
         return None
     firsts = order[np.append(0, indices)]
-    detail = f"There are {len(firsts):,} runs, separated by pauses of a minute or more."
+    detail = f"{len(firsts):,} runs are separated by pauses of a minute or more."
     return finding_of(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
 
 

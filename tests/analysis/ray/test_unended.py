@@ -463,8 +463,8 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
     stats = spanview("stats", path)
     assert ("excluded from durations" in stats.notices) == (fate != "no end")
     words = {
-        "lost": "1 lost with its process",
-        "no end": "1 of an unknown process",
+        "lost": "it was lost with its process",
+        "no end": "it is of an unknown process",
     }
     check = spanview("check", path).text
     if fate == "running":

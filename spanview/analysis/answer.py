@@ -34,6 +34,7 @@ from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
+from spanview.analysis.ray.told import outcome_of_attempt
 from spanview.analysis.ray.wait_causes import KINDS
 from spanview.analysis.ray.waited_for import MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
@@ -319,14 +320,15 @@ class _Tries:
         self._are_attempts = are_attempts
         self._futile: dict[int, bool] = {ROOT: False}
 
-    def waiting(self, node: int) -> Doing:
-        """Return what the time before an attempt began was spent on."""
+    def waiting(self, node: int, since_ns: int) -> Doing:
+        """Return what the time from then until an attempt began was spent on."""
         previous = self._tree.previous_sibling(node)
         if previous is None or not self._are_attempts[previous]:
             return Doing.WAITING
         rows = self._tree.rows[previous], self._tree.rows[node]
         if self._store.spans.end_ns[rows[0]] == NO_TIME:
-            return Doing.UNENDED
+            told = outcome_of_attempt(self._store, rows[0])
+            return Doing.RETRYING if told is not None and told.failed_ns <= since_ns else Doing.UNENDED
         return Doing.LIVING if lived_between(self._store, *rows) else Doing.RETRYING
 
     def is_futile(self, node: int) -> bool:
@@ -400,7 +402,7 @@ class _Pieces:
             np.where(waits, self.are_attempts & have_siblings[spans], may_fail & are_seen)
         ).tolist():
             if waits[index]:
-                self.doings[index] = _CODES[tries.waiting(int(self.nodes[index]))]
+                self.doings[index] = _CODES[tries.waiting(int(self.nodes[index]), int(self.starts[index]))]
             elif tries.is_futile(int(self.nodes[index])):
                 self.doings[index] = _CODES[Doing.FAILING]
         # A call and its attempt are one thing to those who read it, and can have different names.

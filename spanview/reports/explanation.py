@@ -371,6 +371,11 @@ class _Explanation:
             return
         last_ns = max(store.trace_table.end_ns[trace], *until.values(), 0)
         (text,) = as_far_as_known([text], ran_until(unended).end_at(last_ns))
+        # Of a call that never ran, its submission says little.
+        waited = [(row, why.brief) for row, why in reasons.items() if why.brief and not why.was_sent]
+        if waited and "not sure" not in text:
+            row, brief = waited[0]
+            text += f"; {self._short(self._texts[self._spans.name[row]])} {sanitise(brief, _MAX_MESSAGE)}"
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
@@ -447,10 +452,10 @@ class _Explanation:
                 said, place = self._raised(origin)
                 groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
         in_order = sorted(groups.items(), key=lambda group: (group[0][3], -len(group[1])))
-        for (name, _, place, is_good), texts in islice(in_order, _MOST_FAILURES):
-            often = "failed" if len(texts) == 1 else f"failed {len(texts):,} times"
-            often += ", the last time" if len({*texts.values()}) > 1 else ""
-            origin, said = next(iter(texts.items()))
+        for (name, _, place, is_good), origins in islice(in_order, _MOST_FAILURES):
+            often = "failed" if len(origins) == 1 else f"failed {len(origins):,} times"
+            often += ", the last time" if len({*origins.values()}) > 1 else ""
+            origin, said = next(iter(origins.items()))
             ending = "; another attempt ended well" if is_good else ""
             text = f"{self._short(self._texts[name])} {often}{f': {said}{place}' if said or place else ''}{ending}"
             yield self._of_row(Topic.FAILED, text, origin, "tree --trace {trace}")

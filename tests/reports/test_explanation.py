@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import shlex
 from pathlib import Path
@@ -223,6 +224,49 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
+
+
+def test_what_ray_says_never_ran_leaves_no_doubt() -> None:
+    """What waited for what no node has is said of a call that took no more than its submission."""
+    first, *_ = texts(explained("-q", "name~never", str(FIXTURES / "ray-events-hook")), "time")
+    waited = "never waited for 1 GPU (no node has that) until its driver ended"
+    assert first == f"4.77 ms, all submitting never; {waited}"
+
+
+@pytest.mark.parametrize("says_end", [True, False])
+def test_an_attempt_without_an_end_has_one_where_ray_says_so(tmp_path: Path, *, says_end: bool) -> None:
+    """What passed from when Ray says that an attempt had failed to the next one was waiting."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    gone = {"host.name": platform.node(), "process.pid": 2**31 - 1}
+    folder = folder_of(
+        tmp_path,
+        [
+            build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids),
+            *(
+                build.span(
+                    "f ray.remote_worker",
+                    span=span,
+                    parent=1,
+                    start=start,
+                    duration=duration,
+                    kind="CONSUMER",
+                    attributes=ids,
+                    resource=gone,
+                )
+                for span, start, duration in ((2, 20, None), (3, 90, 10))
+            ),
+        ],
+    )
+    failed = {"12": EPOCH_NS + 50_000} if says_end else {}
+    lines = (
+        line_of(task, {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, **failed}),
+        line_of(task, {"1": EPOCH_NS + 50_000, "8": EPOCH_NS + 90_000}, attempt=1),
+    )
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    first, *_ = texts(explained(folder), "time")
+    said = "40 µs waiting between attempts of f" if says_end else "70 µs after an attempt of f without an end began"
+    assert said in first
 
 
 def test_rays_own_traces_are_not_the_slowest(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def no_attempt(facts: Facts) -> Finding:
     finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail, severity)
     if all(why.certainty is Certainty.CERTAIN for why in whys.values()):
         finding = replace(finding, certainty=Certainty.CERTAIN)
-    if all(why.never_ran for why in whys.values()):
+    if all(why.follows_failure for why in whys.values()):
         return replace(finding, known_advice=_FIX_EARLIER_FAILURES)
     if finding.certainty is Certainty.CERTAIN:
         return replace(finding, known_advice=_AS_RAY_SAYS)

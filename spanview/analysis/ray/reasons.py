@@ -98,6 +98,8 @@ class Why:
     """Whether it may still wait or run as far as the files show, so that its processes can be asked."""
     brief: str = ""
     """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
+    was_sent: bool = True
+    """Whether a worker got it, or may still; False where Ray says that none ever did."""
     or_else: str = ""
     """What may have become of it, as far as the files show, besides what `OPEN_TEXT` says."""
 
@@ -110,7 +112,12 @@ class Why:
     @property
     def never_ran(self) -> bool:
         """Whether it never ran, certainly or likely."""
-        return self.reason in _NEVER_RAN
+        return self.follows_failure or not self.was_sent
+
+    @property
+    def follows_failure(self) -> bool:
+        """Whether it never ran because something else had failed, or ended."""
+        return self.reason in _FOLLOW_FAILURES
 
     @property
     def has_failed(self) -> bool:
@@ -144,7 +151,9 @@ _FAILED: Final = frozenset(
         CallOutcome.ACTOR_DIED,
     }
 )
-_NEVER_RAN: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED})
+_FOLLOW_FAILURES: Final = frozenset(
+    {CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED}
+)
 LOST_IN_LOG: Final = "were lost among the lines that Ray left out of the log"
 """What may have happened to attempts that were printed to a log from which Ray takes repeated lines."""
 OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
@@ -489,10 +498,11 @@ class _Reasons:
         if told.outcome is CallOutcome.FINISHED:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
         if told.outcome.has_failed:
-            return Why(told.outcome, f"Ray says: {told.text}", Certainty.CERTAIN)
+            return Why(told.outcome, f"Ray says: {told.text}", Certainty.CERTAIN, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
-        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text)
+        was_sent, may_run = told.was_sent or not told.is_over, not told.is_over
+        return Why(reason, text, Certainty.CERTAIN, may_run=may_run, brief=told.text, was_sent=was_sent)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

@@ -345,7 +345,8 @@ class ToldOutcome(NamedTuple):
     outcome: CallOutcome
     text: str
     """In a clause, of what waits or runs, or did, without its subject, `waits for 1 GPU`; with texts from files."""
-    has_run: bool
+    was_sent: bool
+    """Whether it was sent to a worker, and may have run."""
     is_over: bool = True
     """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
     failed_ns: int = NO_STATE
@@ -369,7 +370,7 @@ _BY_ERROR: Final = {
     "ACTOR_PLACEMENT_GROUP_REMOVED": (CallOutcome.ACTOR_DIED, "its actor's placement group was removed"),
     "TASK_EXECUTION_EXCEPTION": (CallOutcome.FAILED, "it failed"),
 }
-_FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", has_run=True)
+_FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=True)
 _OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument."""
 
@@ -411,21 +412,22 @@ def _call_of(store: Store, row: int) -> int:
 def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
     """Return what became of an attempt."""
     has_run = bool(tasks["runs"][index] != NO_STATE)
+    was_sent = has_run or bool(tasks["sent"][index] != NO_STATE)
     if tasks["has_failed"][index]:
-        return _failed(tasks, index, has_run=has_run)
+        return _failed(tasks, index, was_sent=was_sent)
     if tasks["has_finished"][index]:
         return _FINISHED
     # Its driver, or all of its session's.
     is_over = tasks.is_over(int(tasks.sessions[index]))
     if has_run:
         text = "ran until its driver ended" if is_over else "runs"
-        return ToldOutcome(CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING, text, has_run, is_over)
+        return ToldOutcome(CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING, text, was_sent, is_over)
     waits = _waits_for(tasks, index)
     text = f"waited {waits} until its driver ended" if is_over else f"waits {waits}"
-    return ToldOutcome(CallOutcome.PENDING, text, has_run, is_over)
+    return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over)
 
 
-def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
+def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
     outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
     if error == "ACTOR_DIED":
@@ -435,7 +437,7 @@ def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
             text = f"{text}: {_cause_in(message)}"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
-    return ToldOutcome(outcome, text, has_run=has_run, failed_ns=int(tasks["failed"][index]))
+    return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 
 def _cause_in(message: str) -> str:

@@ -14,8 +14,19 @@ from spanview.version import __version__
 if _typing.TYPE_CHECKING:
     from spanview.api.captured import CapturedSpans
     from spanview.api.following import follow
-    from spanview.api.report import Report
-    from spanview.api.rows import Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
+    from spanview.api.report import Explanation, Report
+    from spanview.api.rows import (
+        Amounts,
+        Call,
+        CallGroup,
+        Difference,
+        Finding,
+        Group,
+        PathShare,
+        Request,
+        RequestGroup,
+        Sentence,
+    )
     from spanview.api.spans import from_spans
     from spanview.api.store import Store, diff, export, load
     from spanview.api.trace import Answer, AnswerPart, Node, PathSection, Trace
@@ -38,6 +49,7 @@ if _typing.TYPE_CHECKING:
     from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
 __all__ = [
+    "Amounts",
     "Answer",
     "AnswerPart",
     "Call",
@@ -47,6 +59,7 @@ __all__ = [
     "DiffError",
     "Difference",
     "Event",
+    "Explanation",
     "ExportError",
     "Finding",
     "Group",
@@ -65,6 +78,7 @@ __all__ = [
     "RequestGroup",
     "Resource",
     "Scope",
+    "Sentence",
     "Severity",
     "Source",
     "Span",
@@ -87,9 +101,10 @@ _HOMES = {
     "spanview.api.captured": ("CapturedSpans",),
     "spanview.api.spans": ("from_spans",),
     "spanview.api.following": ("follow",),
-    "spanview.api.report": ("Report",),
+    "spanview.api.report": ("Explanation", "Report"),
     "spanview.api.rows": (
-        *("Call", "CallGroup", "Difference", "Finding", "Group", "PathShare", "Request", "RequestGroup"),
+        *("Amounts", "Call", "CallGroup", "Difference", "Finding", "Group", "PathShare", "Request", "RequestGroup"),
+        "Sentence",
     ),
     "spanview.api.store": ("Store", "diff", "export", "load"),
     "spanview.api.trace": ("Answer", "AnswerPart", "Node", "PathSection", "Trace"),

@@ -18,7 +18,7 @@ import threading
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -44,11 +44,11 @@ ROOT: Final = Path(__file__).parent.parent
 PUBLIC: Final[dict[Any, set[str]]] = {
     spanview.Store: {
         *("traces", "trace", "query", "summary", "problems"),
-        *("calls", "requests", "stats", "check", "to_arrow"),
+        *("calls", "requests", "stats", "check", "explain", "to_arrow"),
     },
     spanview.Trace: {
         *("trace_id", "start_ns", "end_ns", "duration_ns", "span_count", "error_count", "services", "complete"),
-        *("roots", "walk", "tree", "critical_path", "answer", "to_svg"),
+        *("roots", "walk", "tree", "critical_path", "answer", "explain", "to_svg"),
     },
     spanview.CapturedSpans: {
         *(
@@ -69,7 +69,7 @@ PUBLIC: Final[dict[Any, set[str]]] = {
         *("trace", "missing", "span_id", "span", "parent", "children", "warnings"),
         *("name", "service", "kind", "status", "attributes", "start_ns", "end_ns", "duration_ns", "self_time_ns"),
     },
-    spanview.Report: {"rows", "to_arrow", "to_pandas", "to_polars", "to_markdown"},
+    spanview.Report: {"rows", "to_json", "to_arrow", "to_pandas", "to_polars", "to_markdown"},
 }
 
 
@@ -476,9 +476,51 @@ def test_reports() -> None:
         _ = stats["GET /"]
     with pytest.raises(IndexError):
         _ = stats[len(stats)]
-    with pytest.raises(spanview.QueryError):
-        store.stats(by="nothing of this kind")
+    with pytest.raises(spanview.QueryError, match=r"did you mean name\?"):
+        store.stats(by="nmae")
+    with pytest.raises(spanview.QueryError, match="spanview stats --by ray-worker"):
+        store.stats(by="ray-worker")
+    actors = store.stats(by="ray-actor")
+    assert [actors[actor.function] for actor in actors] == actors.rows
     assert repr(spanview.from_spans([]).calls()) == "<Report each-call: no rows>"
+
+
+def _printed(*words: str) -> str:
+    """Return what a command prints."""
+    command = [sys.executable, "-m", "spanview", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+
+
+@pytest.mark.parametrize(("folder", "by"), [("ray-odd-calls", ""), ("ray-tasks-docs-hook", "ray"), ("serve", "serve")])
+def test_what_is_explained(monkeypatch: pytest.MonkeyPatch, folder: str, by: Literal["", "ray", "serve"]) -> None:
+    """An explanation is the text and the document that the command prints, of a store and of one trace."""
+    monkeypatch.chdir(ROOT)
+    path, words = f"fixtures/{folder}", ("--by", by) if by else ()
+    store = spanview.load(path)
+    said = store.explain(by=by)
+    text = re.sub(f" {path}$", "", _printed("explain", *words, path), flags=re.M).replace("--lines ", "lines=")
+    assert f"{said}\n" == text
+    assert said.to_json()["rows"][0] == json.loads(_printed("explain", *words, "--json", path))["rows"][0]
+    assert [row.text for row in said] == [row["text"] for row in said.to_json()["rows"]]
+    assert len(str(store.explain(by=by, lines=5)).splitlines()) <= 5
+    trace = store.traces[0]
+    of_one = _printed("explain", str(trace.trace_id), path).replace(f" {path}", "")
+    assert str(trace.explain()) + "\n" == of_one
+    assert trace.explain()["about"].text == trace.explain().rows[0].text
+
+
+def test_values_of_attributes() -> None:
+    """Numbers of an attribute are those that the command adds up."""
+    store = spanview.load(ROOT / "fixtures" / "serve")
+    values = store.stats("service", value="http.status_code")
+    (row,) = json.loads(
+        _printed("stats", "--by", "service", "--value", "http.status_code", "--json", "fixtures/serve")
+    )["rows"]
+    assert (values[0].count, values[0].value_p95) == (row["count"], row["value"]["p95"])
+    with pytest.raises(spanview.QueryError, match="can't be grouped by ray"):
+        store.stats("ray", value="http.status_code")
+    with pytest.raises(spanview.QueryError, match="expected one of '', 'ray', 'serve'"):
+        store.explain(by="nope")  # type: ignore[arg-type]
 
 
 def test_the_fields_of_rows_are_columns() -> None:
@@ -492,6 +534,8 @@ def test_the_fields_of_rows_are_columns() -> None:
         "requests": spanview.Request,
         "findings": spanview.Finding,
         "comparison": spanview.Difference,
+        "explanation": spanview.Sentence,
+        "values": spanview.Amounts,
     }
     reports = {report.kind: report for report in empty_reports(load_store(()))}
     for kind, row in rows.items():

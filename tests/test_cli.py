@@ -1128,6 +1128,21 @@ def test_statistics_by_serve(folder: Path) -> None:
     assert len(strictly(spanview("stats", "--by", "serve", *words).output)["requests"]) == 1
 
 
+@pytest.mark.parametrize(("by", "key"), [("name", "name"), ("ray", "name"), ("ray-call", "name"), ("ray-actor", "any")])
+def test_names_in_a_pipe_are_found_by_queries(by: str, key: str) -> None:
+    """What isn't printed to a terminal has names as files have them, not shortened, in each format."""
+    path = FIXTURES / "ray-tasks-bundled-hook"
+    rows = strictly(spanview("stats", "--by", by, "--json", path).output)["rows"]
+    names = [row.get("key") or row.get("function") or row["actor"] for row in rows]
+    assert any("__main__." in name or len(name.split()[-1]) == 32 for name in names)
+    text = spanview("stats", "--by", by, path).text
+    assert [line.split("  ")[0] for line in text.splitlines()[1:]] == names
+    table = spanview("stats", "--by", by, "--format", "markdown", path).text
+    assert [line.split(" | ")[0].removeprefix("| ") for line in table.splitlines()[2:]] == names
+    found = spanview("stats", "--json", "-q", f'{key}~"{names[1].split()[-1]}"', path)
+    assert strictly(found.output)["rows"], names[1]
+
+
 def test_output_is_strict_json(folder: Path) -> None:
     """Whatever a span holds, what is printed as JSON is JSON, as UTF-8 and with exact integers."""
     odd = {"nan": float("nan"), "endless": [float("inf"), -float("inf")], "big": 2**70, "lone": "\ud800", "nul": "\0"}

@@ -1,7 +1,7 @@
 """What `import spanview` offers to notebooks, programs and tests.
 
 rows           the rows of reports, with their types
-report         what answers a question: rows, data frames, text
+report         what answers a question: rows, data frames, text; what is said of the time
 views          what the traces and nodes of a store share
 trace          one trace and its nodes, as views of the store's columns
 tables         spans, calls and requests in a folder of Parquet files

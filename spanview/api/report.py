@@ -6,8 +6,10 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from spanview.model.problems import ExportError
+from spanview.api.rows import Sentence
+from spanview.model.problems import ExportError, QueryError
 from spanview.reports.frames import FrameType, arrow_table, frame_columns, made_of
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from spanview.analysis.ray.known_calls import KnownCalls
+    from spanview.index.store import Store
     from spanview.reports.report import AnyReport
 
 Row = TypeVar("Row")
@@ -66,6 +70,10 @@ class Report(Generic[Row]):
         more = f", and {len(keys) - _SUGGESTED:,} more" if len(keys) > _SUGGESTED else ""
         known = f"there are {', '.join(keys[:_SUGGESTED])}{more}" if keys else "there are no rows"
         raise KeyError(f"no row whose {self._key} is {key!r}; {known}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that the command prints with `--json`."""
+        return self._report.document()
 
     def to_arrow(self) -> pa.Table:
         """Return a table of Arrow, whose columns are called as the rows' fields.
@@ -135,6 +143,28 @@ class Report(Generic[Row]):
         more = len(self) - len(shown)
         lines = [*table_lines(self._report.table, shown), *[f"… and {more:,} more"] * bool(more)]
         return "\n".join(lines if len(self) else [f"<Report {self._report.kind}: no rows>"])
+
+
+class Explanation(Report[Sentence]):
+    """What took the time, what failed and what is missing; as text, what `spanview explain` prints."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, store: Store, traces: Sequence[int] | None, known: KnownCalls, by: str, lines: int) -> None:
+        from spanview.reports.explanation import NOTHING, Found, explanation
+        from spanview.reports.explanation_text import WIDTH, explanation_lines, shortened
+
+        if by not in NOTHING:
+            raise QueryError(f"by={by!r}: expected one of {', '.join(map(repr, NOTHING))}")
+        report = explanation(store, traces, by, unended=unended_in(store), found=Found(known=known))
+        said = explanation_lines(
+            store, report, WIDTH, lines, asking=lambda more: f"spanview {more}", asking_for=lambda most: f"lines={most}"
+        )
+        super().__init__(shortened(report, lines), Sentence, "topic")
+        self._text = "\n".join(said) if report.rows else report.nothing
+
+    def __repr__(self) -> str:
+        return self._text
 
 
 def _cells(line: str) -> list[str]:

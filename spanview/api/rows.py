@@ -32,6 +32,20 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class Amounts:
+    """The numbers that spans with something in common have as an attribute."""
+
+    key: str | None
+    count: int
+    value_total: float
+    value_min: float
+    value_p50: float
+    value_p95: float
+    value_p99: float
+    value_max: float
+
+
+@dataclass(frozen=True, slots=True)
 class PathShare:
     """What the spans of one name take of critical paths."""
 
@@ -75,6 +89,7 @@ class CallGroup:
     """The Ray calls of one function, actor, node or job."""
 
     function: str
+    """Its name; or the actor, node or job that is asked for."""
     calls: int
     ended: int
     cut_off: int
@@ -164,6 +179,20 @@ class Finding:
     detail: str
     advice: str
     evidence: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What `explain` says, and what it rests on."""
+
+    topic: str
+    text: str
+    certainty: str
+    duration_ns: int | None
+    trace_id: str | None
+    span_id: str | None
+    more: str | None
+    """The command that shows more, to which PATHs are to be added."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ import time
 from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, overload
 
-from spanview.api.report import Report
-from spanview.api.rows import Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
+from spanview.api.report import Explanation, Report
+from spanview.api.rows import Amounts, Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
 from spanview.api.trace import Node, Trace
 from spanview.api.views import Views
 from spanview.formats.framing.framer import DEFAULT_CAP
-from spanview.model.problems import ExportError, NoSuchPathError
+from spanview.model.problems import ExportError, NoSuchPathError, QueryError
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.loading import load_store
 from spanview.sources.unended import unended_in
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from spanview.index.store import Store as SpanStore
     from spanview.model.problems import Problem, Summary
 
-_CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
+_ROWS: Final[dict[str, tuple[type[Any], str]]] = {
+    **dict.fromkeys(("ray", "ray-actor", "ray-node", "ray-job"), (CallGroup, "function")),
+    "ray-call": (Call, "span_id"),
+    "serve": (RequestGroup, "route"),
+    "serve-request": (Request, "request_id"),
+    "critical-path": (PathShare, "key"),
+}
+"""The rows of groups that aren't of spans, and what finds one."""
+_ON_SCREENS: Final = frozenset(("ray-worker", "running", "trace", "trace-group"))
 _SHOWN_TRACES: Final = 20
 """Traces of the table that stands for a store in a notebook."""
 
@@ -110,21 +118,25 @@ class Store:
 
     # -- reports -----------------------------------------------------------------------------------------------------
 
+    def explain(self, *, by: Literal["", "ray", "serve"] = "", lines: int = 40) -> Explanation:
+        """Return what took the time, what failed and what is missing; `str` of it is what `spanview explain` prints.
+
+        Args:
+            by: Whether the time of Ray's calls or of requests to Ray Serve alone is told.
+            lines: The most lines of the text, and the most rows.
+        """
+        return Explanation(self._store, self._chosen, self._views.known, by, lines)
+
     def calls(self) -> Report[Call]:
         """Return all Ray calls, slowest first: what they waited for, how long they ran, and what became of them.
 
         By its key, the id of its last attempt's span or of its submission's, a call is `calls()["0123456789abcdef"]`.
         """
-        from spanview.reports.each_call import each_call_report
-
-        report = each_call_report(self._store, self._chosen, unended_in(self._store))
-        return Report(report, Call, "span_id")
+        return self.stats("ray-call")
 
     def requests(self) -> Report[Request]:
         """Return all requests to Ray Serve, slowest first; their key is the request's id."""
-        from spanview.reports.serve import requests_report
-
-        return Report(requests_report(self._store, self._chosen), Request, "request_id")
+        return self.stats("serve-request")
 
     @overload
     def stats(  # type: ignore[overload-overlap]  # other texts have other rows
@@ -138,33 +150,34 @@ class Store:
     def stats(self, by: Literal["critical-path"]) -> Report[PathShare]: ...  # type: ignore[overload-overlap]
 
     @overload
-    def stats(self, by: str = "name") -> Report[Group]: ...
+    def stats(self, by: Literal["ray-call"]) -> Report[Call]: ...  # type: ignore[overload-overlap]
 
-    def stats(self, by: str = "name") -> Report[Any]:
+    @overload
+    def stats(self, by: Literal["serve-request"]) -> Report[Request]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def stats(self, by: str = "name", *, value: None = None) -> Report[Group]: ...
+
+    @overload
+    def stats(self, by: str = "name", *, value: str) -> Report[Amounts]: ...
+
+    def stats(self, by: str = "name", *, value: str | None = None) -> Report[Any]:
         """Return counts, errors, percentiles and self time, as `spanview stats --by` prints them.
 
         Args:
             by: `name`, `service`, `kind`, `process` or an attribute: the spans; `ray`, `ray-actor`, `ray-node` or
                 `ray-job`: Ray's calls; `serve`: requests to Ray Serve; `critical-path`: names on critical paths.
+            value: The attribute whose numbers are added up, instead of durations.
 
         Raises:
-            QueryError: No span has what is grouped by.
+            QueryError: No span has what is grouped by, or a number as the attribute.
         """
-        store, traces = self._store, self._chosen
-        if by == "serve":
-            from spanview.reports.serve import serve_report
+        from spanview.reports.by import statistics_by
 
-            return Report(serve_report(store, traces), RequestGroup, "route")
-        if by in _CALLS_BY:
-            from spanview.analysis.ray.call_groups import CallsBy
-            from spanview.reports.calls import calls_report
-
-            return Report(calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store)), CallGroup, "function")
-        from spanview.reports.statistics import ON_PATH, statistics_report
-
-        if by == "critical-path":
-            return Report(statistics_report(store, ON_PATH, traces), PathShare, "key")
-        return Report(statistics_report(store, by, traces), Group, "key")
+        if by in _ON_SCREENS:
+            raise QueryError(f"by={by!r} is printed by spanview stats --by {by}, but has no rows here")
+        row, key = (Amounts, "key") if value is not None else _ROWS.get(by, (Group, "key"))
+        return Report(statistics_by(by, value, self._store, self._chosen, lambda: unended_in(self._store)), row, key)
 
     def check(self) -> Report[Finding]:
         """Return what is missing, damaged or misconfigured, worst first; the key of a finding is its kind.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.api.report import Explanation
 from spanview.api.views import TraceView, Views
 from spanview.display.tree_text import trace_lines, tree_lines
 from spanview.index.part import part_of
@@ -151,6 +152,10 @@ class Trace:
             for part in answer.parts
         )
         return Answer(text, answer.total_ns, parts, answer.doubts)
+
+    def explain(self, *, lines: int = 40) -> Explanation:
+        """Return what took its time, what failed and what is missing, as `Store.explain` does."""
+        return Explanation(self._store, [self._number], self._view.views.known, "", lines)
 
     def to_svg(self) -> str:
         """Return its waterfall as an SVG picture, as `spanview tree --svg` draws it."""

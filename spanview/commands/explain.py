@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from spanview.commands.output import paint_for, terminal_width
 from spanview.commands.progress import progress
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import TEXT, print_report
-from spanview.reports.explanation import explanation
-from spanview.reports.explanation_text import explanation_lines, kept_within
+from spanview.reports.explanation import NOTHING, explanation
+from spanview.reports.explanation_text import WIDTH, explanation_lines, shortened
 from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from spanview.commands.options import Options
-
-_WIDTH: Final = 100
-"""Cells of a line that doesn't go to a terminal."""
-_BY: Final = frozenset(("ray", "serve"))
 
 
 def run(options: Options) -> int:
@@ -34,7 +29,7 @@ def run(options: Options) -> int:
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
     session = latest_session(options.environment)
-    by = options.by if options.by in _BY else ""
+    by = options.by if options.by in NOTHING else ""
     with progress("explaining", is_bytes=False) as show:
         report = explanation(
             store,
@@ -48,10 +43,9 @@ def run(options: Options) -> int:
         if report.nothing and len(store.spans):
             say(report.nothing)
     elif options.format != TEXT:
-        kept = sorted(kept_within(report.rows, [[said] for said in report.rows], options.lines))
-        print_report(replace(report, rows=[report.rows[index] for index in kept]), options)
+        print_report(shortened(report, options.lines), options)
     else:
-        width = terminal_width() or _WIDTH
+        width = terminal_width() or WIDTH
         given = "".join(f" {shlex.quote(path)}" for path in options.paths)
         lines = explanation_lines(
             store,

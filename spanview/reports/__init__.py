@@ -16,6 +16,7 @@ running           what runs and waits now
 serve             Ray Serve's requests, by route and one by one
 values            sums and percentiles of a numeric attribute
 statistics        counts, errors and times of spans by something that they have in common
+by                any of these, as `stats --by` names it
 workers_model     the workers, their order, and which time is shown
 workers           how busy each one was
 traces_model      which traces are listed, in what order, and what is known of each

@@ -232,12 +232,16 @@ def calls_table(
             return replace(column, comes=0, goes=_GOES_LATER[column])
         return replace(column, is_shown=False) if column in _ONLY_WHERE_ANY else column
 
+    def whole(function: Function) -> str:
+        return function.function or "(no name)"
+
     def name(function: Function) -> str:
-        return names.get(function.function, function.function) or "(no name)"
+        return names.get(function.function) or whole(function)
 
     key = fact(by.value, "what they are calls of", {"type": "string"}, attrgetter("function"))
+    named = name_column(by.upper(), name, whole=whole)
     return Table(
-        (name_column(by.upper(), name), key, *map(placed, _FIGURES), *(_OF_ACTORS if by is CallsBy.ACTOR else ())),
+        (named, key, *map(placed, _FIGURES), *(_OF_ACTORS if by is CallsBy.ACTOR else ())),
         "total wait",
         _LEAST_NAME,
         _USUAL_NAME,

@@ -276,6 +276,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
                 lambda call: name_text(known.names.get(call.function, call.function), _FUNCTION),
                 behind=1,
                 aligns_left=True,
+                whole=lambda call: call.function,
                 key="name",
                 value=lambda call: call.function,
                 ranks=Ranks.NAMES,

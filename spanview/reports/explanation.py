@@ -119,6 +119,10 @@ class Topic(StrEnum):
     MISSING = "missing"
 
 
+NOTHING: Final = {"": "", "ray": calls.NOTHING, "serve": serve.NOTHING}
+"""What may be asked for, and what is said where nothing of it is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A sentence, and what it rests on."""
@@ -174,9 +178,8 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     explained = _Explanation(store, chosen, unended, session, found)
     rows = [*explained.statements(by, tell)]
     one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
-    nothing = {"ray": calls.NOTHING, "serve": serve.NOTHING}.get(by, "")
     head = {"traces": len(chosen), "trace_id": format_trace_id(one) if one else None}
-    return Report("explanation", explanation_table(store), rows, head, nothing=nothing)
+    return Report("explanation", explanation_table(store), rows, head, nothing=NOTHING[by])
 
 
 def explanation_table(store: Store) -> Table[Statement]:

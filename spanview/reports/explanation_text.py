@@ -8,6 +8,7 @@ What took the time
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.diagnosis.finding import Certainty
@@ -35,6 +36,8 @@ HEADINGS: Final = {
     Topic.MISSING: "What is missing, or wrong with the files",
 }
 """What stands above the sentences of each topic."""
+WIDTH: Final = 100
+"""Cells of a line that doesn't go to a terminal."""
 _INDENT: Final = "  "
 _INNER: Final = "    "
 _SAYS_SO: Final = ("likely", "not sure", "unknown")
@@ -112,6 +115,12 @@ def _evidence(store: Store, said: Statement, one: str | None, asking: Callable[[
         trace = "" if trace_id in {one, *said.more.split()} else f"trace {trace_id} "
         parts.append(f"{trace}span {format_span_id(store.spans.span_id[said.row])}")
     return " · ".join([*parts, *map(asking, filter(None, [said.more]))])
+
+
+def shortened(report: Report[Statement], most: int) -> Report[Statement]:
+    """Return an explanation with so many sentences at most, for programs."""
+    kept = kept_within(report.rows, [[said] for said in report.rows], most)
+    return replace(report, rows=[report.rows[index] for index in sorted(kept)])
 
 
 def kept_within(statements: Sequence[Statement], each: Sequence[Sequence[object]], most: int) -> set[int]:

@@ -105,6 +105,8 @@ def made_of(kind: type[Row], report: Report[Any]) -> list[Row]:
     """Return the rows of a report as objects of a class whose fields are some of its columns, by their flat names."""
     wanted = kind.__annotations__
     values = {flat_name(column.name): column.json_value for column in report.table.columns if column.name}
+    # Calls are also counted by actor, node or job, and rows have these where functions are.
+    values.setdefault("function", values.get(report.head.get("by", ""), _nothing))
     getters: list[Callable[[Any], Any]] = [values.get(name, _nothing) for name in wanted]
     return [kind(*[_plain(get(row)) for get in getters]) for row in report.rows]
 

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rich.cells import cell_len
 
+from spanview.display.cells import fixed
+from spanview.display.sanitise import sanitise
 from spanview.display.shades import BETTER, ERROR, HEAD, QUIET, WARNING, plain
+from spanview.reports.table import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,9 +33,11 @@ def table_lines(
     """Yield the heads and the rows of a table; texts are safe to print.
 
     Args:
-        width: Cells of the terminal: what would be empty is left out, then what goes first. None leaves all as it is.
+        width: Cells of the terminal: what would be empty is left out, then what goes first. None leaves all as it is,
+            and names whole.
     """
-    sized = [_sized(column, rows) for column in table.columns if column.is_shown]
+    columns = (table if width is not None else in_whole(table)).columns
+    sized = [_sized(column, rows) for column in columns if column.is_shown]
     if width is not None and rows:
         sized = [column for column in sized if column.parts is not None or any(map(column.text, rows))]
     sized[:1] = [replace(column, gap=0) for column in sized[:1]]
@@ -44,6 +49,29 @@ def table_lines(
     for row in rows:
         pieces = (paint(text, _SHADES.get(style, "")) for text, style in fit.parts_of(row))
         yield "".join(pieces).rstrip()
+
+
+def in_whole(table: Table[Row]) -> Table[Row]:
+    """Return a table whose names are those of files, not shortened: to be copied, not to be seen at a glance."""
+
+    def column_in_whole(column: TableColumn[Row]) -> TableColumn[Row]:
+        if column.whole is None:
+            return column
+        name = column.whole
+
+        def text(row: Row) -> str:
+            return sanitise(name(row), len(name(row)))
+
+        if column.parts is None:
+            return replace(column, text=text)
+        return replace(
+            column,
+            parts=lambda row, cells: (Piece(fixed(text(row), cells)),),
+            called=None,
+            wants=lambda row: cell_len(text(row)),
+        )
+
+    return table._replace(columns=[*map(column_in_whole, table.columns)])
 
 
 def _sized(column: TableColumn[Row], rows: Sequence[Row]) -> TableColumn[Row]:
@@ -63,7 +91,7 @@ def _sized(column: TableColumn[Row], rows: Sequence[Row]) -> TableColumn[Row]:
 
 def markdown_lines(report: AnyReport) -> Iterator[str]:
     """Yield the lines of a table in Markdown, as GitHub reads it."""
-    columns: list[TableColumn[Any]] = [column for column in report.table.columns if column.is_shown]
+    columns: list[TableColumn[Any]] = [column for column in in_whole(report.table).columns if column.is_shown]
     yield _markdown(f"{column.family} {column.head}".strip() for column in columns)
     yield _markdown("---" if _is_left(column) else "---:" for column in columns)
     for row in report.rows:

@@ -115,7 +115,13 @@ def statistics_table(
     head = by.upper() if by in {*OF_SERVICES, BY_PATH} else data_text(by, 40).rstrip()
     of_spans = (replace(column, is_shown=has_no_end) if column is _NO_END else column for column in _OF_SPANS)
     figures = (*(_OF_PATH if by == ON_PATH else of_spans), *([_note(generators)] if generators else ()))
-    return Table((name_column(head, called), _KEY, *figures), "total", _LEAST_NAME, _USUAL_NAME, _LEAST_BESIDE)
+    return Table(
+        (name_column(head, called, whole=partial(group_name, by, {})), _KEY, *figures),
+        "total",
+        _LEAST_NAME,
+        _USUAL_NAME,
+        _LEAST_BESIDE,
+    )
 
 
 def _note(generators: Mapping[str, Certainty]) -> TableColumn[Group]:

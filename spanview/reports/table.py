@@ -92,6 +92,8 @@ class TableColumn(Generic[Row]):
     """The cells that a row has a use for, of that column: it has no more than the longest; None for all it can get."""
     called: Callable[[Row], str] | None = None
     """The name from a file that is all of that column, and is shown so that it can be told from those of other rows."""
+    whole: Callable[[Row], str] | None = None
+    """The name that it shortens as files have it, so that a query finds it; None where nothing is shortened."""
     key: str = ""
     """What sorts by it, in words; empty for what doesn't."""
     value: Callable[[Row], Any] | None = None

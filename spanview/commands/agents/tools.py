@@ -17,11 +17,10 @@ from spanview.analysis.ray.unended import known_until
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.commands.agents.answers import FENCED, MAX_LINE, Page, error
 from spanview.commands.agents.folding import FEWEST_FOLDED, FoldedTree
-from spanview.commands.agents.questions import LIMIT, ONLY_OWN_SESSIONS, Question, call_of_command, call_text
+from spanview.commands.agents.questions import LIMIT, Question, call_of_command, call_text
 from spanview.commands.check import diagnosis, problem_line
 from spanview.commands.diff import SideType, query_of, side_of
 from spanview.commands.standard_error import nothing_in, why_nothing
-from spanview.commands.stats import statistics_by
 from spanview.display.answer_text import stretch_text, whole_answer_text
 from spanview.display.diff_text import per_trace_text, side_lines
 from spanview.display.finding_text import finding_lines
@@ -37,10 +36,11 @@ from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
 from spanview.model.problems import QueryError, Severity, SpanviewError
 from spanview.model.times import NO_TIME
+from spanview.reports.by import CALLS_BY, EACH_CALL, EACH_REQUEST, REQUESTS, statistics_by
 from spanview.reports.comparison import compared, comparison_report, sums_in
 from spanview.reports.explanation import explanation
 from spanview.reports.explanation_text import explanation_lines
-from spanview.reports.lines import table_lines
+from spanview.reports.lines import in_whole, table_lines
 from spanview.sources.places import latest_session
 
 if TYPE_CHECKING:
@@ -64,14 +64,8 @@ _VALUE: Final = 300
 _LEAST_VALUE, _MAX_VALUE = 20, 6_000
 _MAX_KEYS, _MAX_ITEMS, _MAX_LEVELS = 60, 20, 8
 """Of an object, of a list, and of what is within them, in a span."""
-_CALLS_BY: Final = {
-    "function": "ray",
-    "actor": "ray-actor",
-    "node": "ray-node",
-    "job": "ray-job",
-    "call": "ray-call",
-}
-_REQUESTS_BY: Final = {"route": "serve", "request": "serve-request"}
+_CALLS_BY: Final = {group: by for by, group in CALLS_BY.items()} | {"call": EACH_CALL}
+_REQUESTS_BY: Final = {"route": REQUESTS, "request": EACH_REQUEST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,11 +341,11 @@ def _shorter(value: Any, longest: int, cut: Counter[str], level: int = 0) -> Any
 
 
 def _table_page(question: Question, by: str) -> Page:
-    report = statistics_by(by, question.get("value"), question.store, question.traces, ONLY_OWN_SESSIONS)
+    report = statistics_by(by, question.get("value"), question.store, question.traces, lambda: question.unended)
     if not report.rows:
         return Page(report.nothing or "no rows")
     rows = report.rows[question.first : question.end]
-    heads, *lines = table_lines(report.table, rows, width=_ANY_WIDTH)
+    heads, *lines = table_lines(in_whole(report.table), rows, width=_ANY_WIDTH)
     return Page(report.kind, [[line] for line in lines], question.first, len(report.rows), [heads])
 
 

@@ -79,11 +79,20 @@ _CLOSE: Final = b"]}]}]}"
 _SPAN: Final = {"traceId": "1" * 32, "spanId": "1" * 16, "startTimeUnixNano": "1", "endTimeUnixNano": "1"}
 _SAME: Final = -2
 """The number of a head of another scope of the same resource."""
-_UNSET: Final = Template(b',"status":{},"attributes":[')
-_CODED: Final = Template(b',"status":{"code":', 1, b'},"attributes":[')
-_DESCRIBED: Final = re.compile(rb',"status":(\{"code":[0-2],"message":"(?:[^"\\\x00-\x1f]|\\.)*+"\}),"attributes":\[')
-_CODE: Final = len(b',"status":{"code":')
 _PLAIN_END: Final = Template(b"}" + _CLOSE)
+_ATTRIBUTES: Final = b',"attributes":['
+_STATUS_KEY: Final = b',"status":'
+_LATER: Final = len(STATUS_NAMES)
+"""Stands for a status, if there is one, behind the attributes."""
+_NOTHING_LATER: Final = b"]}" + _CLOSE
+"""How a line ends if there is none."""
+_LATER_KEYS: Final = frozenset(
+    (
+        *("attributes", "status", "flags", "events", "links"),
+        *("droppedAttributesCount", "droppedEventsCount", "droppedLinksCount"),
+    )
+)
+"""Of a span, those that may come from its status on."""
 _PENDING: Final = b"pending_span"
 _ODD_SHARE: Final = 4
 """If more than one span in this many is unusual, decoding them one by one costs more than decoding all."""
@@ -117,6 +126,8 @@ class OtlpScanner:
         self._objects = ObjectScanner(Layout(_DEPTH, fields, *_LAYOUT), _status_of)
         self._heads = KnownTexts(self._number_of_head)
         self._tails = KnownTexts(lambda text: 0 if _TAIL.fullmatch(text) else NO_NUMBER)
+        self._fronts = KnownTexts(_status_in_front)
+        self._ends = KnownTexts(_status_in_end)
         self._resources: dict[tuple[int, int], int] = {}
         """By the numbers of service and process."""
         self._are_plain = True
@@ -144,20 +155,23 @@ class OtlpScanner:
             return no_spans(), np.arange(len(lines.starts))
         starts, ends, spans = lines.starts[single], lines.ends[single], lines.firsts[single] - len(b"{")
         columns, places, fits = self._objects.fronts(data, buffer, spans)
-        are_unset, are_coded = (template.take(buffer, places) for template in (_UNSET, _CODED))
-        statuses = are_coded[0][:, _CODE] - np.uint8(ord("0"))
         are_values = fits & usual(columns)
-        fits = are_values & (are_unset[1] | (are_coded[1] & (statuses < len(STATUS_NAMES))))
-        ends_of_status = places + np.where(are_unset[1], _UNSET.width, _CODED.width)
-        for index in np.flatnonzero(~fits & (buffer[places] == _COMMA)).tolist():
-            match = _DESCRIBED.match(data, int(places[index]))
-            if match and (status := _status_of("", match[1])) != NO_NUMBER:
-                fits[index], statuses[index], ends_of_status[index] = are_values[index], status, match.end()
-        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_status)
+        bounds = zip(places.tolist(), ends.tolist(), strict=True)
+        ends_of_front = np.array([data.find(_ATTRIBUTES, begin, end) for begin, end in bounds]) + len(_ATTRIBUTES)
+        statuses = self._fronts.find(buffer, places, ends_of_front)
+        fits = are_values & (statuses != NO_NUMBER)
+        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
+        later = np.flatnonzero(fits & (statuses == _LATER))
+        if len(later):
+            bounds = zip(ends_of_front[later].tolist(), ends[later].tolist(), strict=True)
+            begins = np.array([data.rfind(_STATUS_KEY, begin, end) for begin, end in bounds])
+            begins = np.where(begins < 0, ends[later] - len(_NOTHING_LATER), begins)
+            found = self._ends.find(buffer, begins, ends[later])
+            statuses[later], fits[later] = found, found != NO_NUMBER
         self._leave_pending(data, columns, fits, (spans, ends))
         resources = self._heads.find(buffer, starts, spans)
         fits &= resources != NO_NUMBER
-        columns["status"] = np.where(are_unset[1], 0, statuses)
+        columns["status"] = statuses
         columns |= {"start": starts, "end": ends, "part": np.zeros_like(starts), "parts": np.ones_like(starts)}
         others = np.ones(len(lines.starts), np.bool_)
         others[single[fits]] = False
@@ -287,6 +301,23 @@ def _status_of(_: str, text: bytes) -> int:
         row = row_of({**_SPAN, "status": orjson.loads(text)}, "", "")
     except orjson.JSONDecodeError:
         return NO_NUMBER
+    return NO_NUMBER if row is None else int(row[6])
+
+
+def _status_in_front(text: bytes) -> int:
+    """Return the code of the status between times and attributes, `_LATER` for none."""
+    status = text.removeprefix(_STATUS_KEY).removesuffix(_ATTRIBUTES)
+    return _status_of("", status) if status and status != text else _LATER if text == _ATTRIBUTES else NO_NUMBER
+
+
+def _status_in_end(text: bytes) -> int:
+    """Return the code of the status with which a line ends, or without one; `NO_NUMBER` where it isn't usual."""
+    before, end, rest = ((b"]" if text.startswith(_STATUS_KEY) else b"") + text).rpartition(_CLOSE)
+    try:
+        span = orjson.loads(b'{"attributes":[' + before)
+    except orjson.JSONDecodeError:
+        return NO_NUMBER
+    row = row_of({**_SPAN, **span}, "", "") if end and not rest and span.keys() <= _LATER_KEYS else None
     return NO_NUMBER if row is None else int(row[6])
 
 

@@ -132,6 +132,42 @@ def test_lines_with_several_spans_are_not_decoded(tmp_path: Path, decoded: list[
     _compare(tmp_path)
 
 
+_AFTER: list[dict[str, Any]] = [
+    {},
+    {"status": {}},
+    {"status": {"code": 2, "message": 'of "x"'}, "flags": 256},
+    {"droppedAttributesCount": 0, "events": [], "status": {"code": 1}, "links": [], "droppedLinksCount": 0},
+    {"status": {"code": 2}, "events": [{"timeUnixNano": "1700000000000000007", "name": "}", "attributes": []}]},
+    {"events": [{"timeUnixNano": "1700000000000000007", "name": ',"status":{', "attributes": []}]},
+]
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_damage_at_every_byte_behind_the_attributes(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoded: list[int]
+) -> None:
+    """As most exporters have it, the status comes after the attributes, wherever there."""
+    monkeypatch.setattr(pages, "PAGE_BYTES", 1 << 20)
+    dice, build, lines = random.Random(seed), Builder(), list[bytes]()
+    for number in range(60):
+        value = json.loads(otlp_line(build.span("a", service="s")))
+        (span,) = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        del span["status"]
+        span |= _AFTER[number % len(_AFTER)]
+        lines.append(json.dumps(value, separators=(",", ":")).encode() + b"\n")
+    (tmp_path / "all.jsonl").write_bytes(b"".join(lines))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), decoded) == (60, [])
+    assert sorted({*store.spans.status}) == [0, 1, 2]
+    _compare(tmp_path)
+    line = lines[dice.choice((1, 2))]
+    for at in range(line.index(b'],"status"'), len(line)):
+        lines.append(line[:at] + dice.choice((dice.randbytes(1), b"", b"\n", b"}")) + line[at + 1 :])
+        lines.append(lines[at % 60])
+    (tmp_path / "all.jsonl").write_bytes(b"".join(lines))
+    _compare(tmp_path)
+
+
 def test_an_unusual_span_does_not_cost_its_line(tmp_path: Path, decoded: list[int]) -> None:
     """It alone is decoded, and all of its line if that doesn't tell everything."""
     build = Builder()

@@ -49,6 +49,8 @@ _LEAST_ROOT, _USUAL_ROOT = 24, 36
 """Cells that names of groups have before a column goes for them, and before another one comes."""
 LONGEST_SERVICE: Final = 26
 _MARK: Final = 2
+_SHORTEST_REASON: Final = 12
+"""Cells of what is said of a failure without an error that say something."""
 """Cells of the mark before a name."""
 NO_ROOT: Final = "? no root seen"
 _STYLES: Final = {"●": "accent", "✖": "error"}
@@ -192,9 +194,11 @@ def name_pieces(model: TracesModel, trace: int, cells: int, marked: str = "") ->
         shown = name_text(name or "(no name)", room)
     yield Piece(fixed(f"{state} ", min(_MARK, cells)), _STYLES.get(state, "warning"))
     yield Piece(marked, "accent")
-    if word and cell_len(shown.rstrip()) + len(word) + 2 <= room:
+    left = room - cell_len(shown.rstrip()) - 2
+    # How something failed is worth its beginning.
+    if word and (len(word) <= left or (state == "!" and left >= _SHORTEST_REASON)):
         yield Piece(f"{shown.rstrip()}  ", style)
-        yield Piece(data_text(word, room - cell_len(shown.rstrip()) - 2), "warning" if state == "!" else "dim")
+        yield Piece(data_text(word, left), "warning" if state == "!" else "dim")
     else:
         yield Piece(shown, style)
 

@@ -26,6 +26,7 @@ from spanview.analysis.query.query import parse_query
 from spanview.analysis.trace_lists import FailedSilently, TraceColumn
 from spanview.model.times import NO_TIME
 from spanview.reports import traces_model
+from spanview.reports.traces import name_pieces
 from spanview.reports.traces_model import TracesModel
 from spanview.tui.traces.plot_model import grid_of
 from viewers import Growing
@@ -390,3 +391,14 @@ def test_a_trace_whose_first_span_is_being_entered(data: Growing, model: TracesM
     facts = model.facts(trace)
     assert facts is not None
     assert facts.complete
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [(50, "! alpha  waited for 1 GPU (no node has that)"), (24, "! alpha  waited for 1 G…"), (20, "! alpha")],
+)
+def test_how_it_failed_is_cut_where_it_has_no_room(model: TracesModel, cells: int, shown: str) -> None:
+    """Its beginning says more than a mark alone, where there is room for some words."""
+    alpha = next(trace for trace in model.order if model.root_name(trace) == "alpha")
+    model.silent = {alpha: FailedSilently("waited for 1 GPU (no node has that)", lasted=True, newest_ns=0)}
+    assert "".join(piece.text for piece in name_pieces(model, alpha, cells)).rstrip() == shown

@@ -26,6 +26,8 @@ from spanview.index.forest import forest_of
 from spanview.reports.workers import workers_table
 from spanview.reports.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
 from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.widgets.header import Said
+from spanview.tui.widgets.legend import Legend
 from spanview.tui.workers.worker_bars import NOBODY, cells_of, hatch_from, shown_blocks
 from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_screen import WorkersScreen
@@ -514,6 +516,16 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         await look.press("escape")
         await open_workers(look, "enter")
         assert "workers in last   1 worker" in look.header
+
+
+async def test_a_notice_leaves_what_colours_stand_for() -> None:
+    """What a key did stands above the legend, and above what is said of worker and block."""
+    async with looking_at(data=of_drawing(), size=(80, 24)) as look:
+        await open_workers(look)
+        await look.press("z")
+        said = look.screen.query_one(Said)
+        assert said.display
+        assert said.region.bottom == look.screen.query_one(Legend).region.y
 
 
 async def test_zooming() -> None:

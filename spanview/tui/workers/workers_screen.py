@@ -52,7 +52,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
 
     rows: WorkerLines
     zoom: Zoom
-    NOTES = 2
+    NOTES = 3
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()

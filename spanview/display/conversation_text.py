@@ -28,12 +28,7 @@ _PREVIEW: Final = 60
 
 
 def conversation_parts(messages: Sequence[Message], path: Path, folds: Folds, room: int) -> Iterator[DetailPart]:
-    """Yield the lines of a conversation.
-
-    Args:
-        path: Where it is, for what folds it.
-        room: Cells of a line.
-    """
+    """Yield the lines of a conversation."""
     is_open, whole = folds.get(path, False), "\n\n".join(f"{role}: {text}" for role, text in messages)
     said = f"{OPEN if is_open else FOLDED}{count(len(messages), 'message')}"
     shown = messages if len(messages) <= 2 else (messages[0], messages[-1])  # noqa: PLR2004 - the first and the last

@@ -50,8 +50,6 @@ def sanitise(text: str, longest: int = MAX_LENGTH) -> str:
     """Return a text as one line that is safe to print, whatever is in it; an ellipsis replaces what is too long.
 
     Control characters become their pictures, other invisible ones their hexadecimal form.
-
-    Control characters become their pictures, other invisible ones their hexadecimal form.
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"

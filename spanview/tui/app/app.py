@@ -86,11 +86,7 @@ def _line_of(pasted: str) -> str:
 
 
 class SpanviewApp(App[None]):
-    """The viewer.
-
-    Args:
-        feed: Fills the store; it may have begun.
-    """
+    """The viewer."""
 
     CSS_PATH = "spanview.tcss"
     TITLE = "spanview"

@@ -29,12 +29,7 @@ _DIGITS: Final = 8
 
 
 def export_traces(store: Store, traces: Sequence[int] | None, name: str, session: str, paths: Sequence[str]) -> str:
-    """Write traces in a format, one of `OFFERED`, and return in words what came of it; for a thread.
-
-    Args:
-        session: The folder of Ray's latest session.
-        paths: The PATHs that were given.
-    """
+    """Write traces in a format, one of `OFFERED`, and return in words what came of it; for a thread."""
     from spanview.display.units import count
     from spanview.exports.by_name import ENDINGS, chunks_of
     from spanview.exports.files import shown_path, write_anew

@@ -45,12 +45,7 @@ class FeedState(NamedTuple):
 
 
 class Feed:
-    """Reads a session in a thread of its own.
-
-    Args:
-        open_session: Makes the session, in the thread: its imports and its first look at the disk belong there.
-        follow: Whether to go on after everything was read.
-    """
+    """Reads a session in a thread of its own, where it is opened, too: that imports, and looks at the disk."""
 
     def __init__(self, store: Store, open_session: Callable[[], Session], *, follow: bool) -> None:
         self.store = store

@@ -25,11 +25,7 @@ class Speaker(Owner, Protocol):
 
 
 class Keeping:
-    """What is set, and the file that keeps it.
-
-    Args:
-        path: The file; None where nothing is kept.
-    """
+    """What is set, and the file that keeps it."""
 
     def __init__(self, app: Speaker, path: str | None) -> None:
         self._app = app

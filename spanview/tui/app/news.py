@@ -38,11 +38,7 @@ class FeedNews(Message):
 
 
 class PassingOn:
-    """Passes news on, but not so often that a long list, which is put in order each time, keeps keys waiting.
-
-    Args:
-        is_held: Tells whether what is shown holds still.
-    """
+    """Passes news on, but not so often that a long list, which is put in order each time, keeps keys waiting."""
 
     def __init__(self, app: Owner, is_held: Callable[[], bool], pass_on: Callable[[], object]) -> None:
         self._app = app

@@ -97,11 +97,7 @@ def _taken(default: object, value: object) -> Any:
 
 
 class KeptSettings:
-    """The settings of one viewer, and the file that keeps them for the next one.
-
-    Args:
-        path: The file; None for settings that nothing keeps.
-    """
+    """The settings of one viewer, and the file that keeps them for the next one."""
 
     def __init__(self, path: str | None = None) -> None:
         self._path = path

@@ -70,11 +70,7 @@ class _Counted:
     """What has become of spans without an end, by row."""
 
     def failed_of(self, key: str, open_calls: Collection[int]) -> list[int]:
-        """Return the rows of what failed in a group, the newest first; what a retry made good last.
-
-        Args:
-            open_calls: The rows of calls without an attempt that may still run.
-        """
+        """Return the rows of what failed in a group, the newest first; what a retry made good last."""
         number, store = self.groups.keys.index(key), self.calls.store
         lost_ns = {row: span.until_ns for row, span in self.unended.items() if span.fate is Fate.LOST}
         lasting, made_good = self.calls.failed_in(np.flatnonzero(self.groups.of_calls == number), lost_ns)
@@ -83,11 +79,7 @@ class _Counted:
 
 
 def _note(function: Function, open_calls: int, cells: int) -> str:
-    """Return what is said of a function beside its figures, as much as there is room for.
-
-    Args:
-        open_calls: How many of its calls without an attempt may still run, as far as processes show.
-    """
+    """Return what is said of a function beside its figures, as much as there is room for."""
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")

@@ -168,11 +168,7 @@ class CallLines(TableList[Call]):
 
 
 class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
-    """The calls of one function, slowest first.
-
-    Args:
-        counted: The count of the calls of all functions, which this one's are of.
-    """
+    """The calls of one function, slowest first."""
 
     rows: CallLines
     HINTS = _HINTS

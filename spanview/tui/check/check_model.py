@@ -51,11 +51,7 @@ class CheckLine:
 
 
 def lines_of(report: Diagnosis, width: int, unfolded: Collection[Kind]) -> list[CheckLine]:
-    """Return all lines.
-
-    Args:
-        unfolded: The findings of which it is shown what they rest on.
-    """
+    """Return all lines, of the unfolded kinds of findings with what they rest on."""
     room = width - _SEVERITY
     lines = [line for finding in report.findings for line in _finding(finding, room, is_open=finding.kind in unfolded)]
     if not lines:

@@ -46,11 +46,7 @@ _TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
 
 
 class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
-    """The check.
-
-    Args:
-        session: The folder of Ray's session that advice names where the files' paths don't tell it.
-    """
+    """The check."""
 
     NOTES = 0
 

@@ -58,11 +58,7 @@ _TABLE: Final[Table[Pair]] = Table((TableColumn("", 2, lambda _: ""), TableColum
 
 
 class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
-    """Pairs to choose from, and a line for the query of the other side.
-
-    Args:
-        side: What is compared with it; None for all traces, which a query divides in two.
-    """
+    """Pairs to choose from, and a line for the query of the other side."""
 
     HINTS = "/ query  ⏎ compare  Esc back"
 
@@ -85,11 +81,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
         """What can be typed, and what is left out."""
 
     def _note_text(self, merged: int) -> str:
-        """Return what can be typed.
-
-        Args:
-            merged: How many traces are in no pair because they are several runs, likely.
-        """
+        """Return what can be typed, and how many traces are in no pair, where they are likely several runs."""
         lines = [_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES]
         if merged:
             are = "is" if merged == 1 else "are"
@@ -272,11 +264,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
 
 
 class Matching:
-    """The traces that match a query, now and whenever they are asked for again; for a thread.
-
-    Args:
-        version: The store's version when the matches were found.
-    """
+    """The traces that match a query, now and whenever they are asked for again; for a thread."""
 
     def __init__(self, store: Store, query: Query, matches: Sequence[int], version: int) -> None:
         self._store = store

@@ -40,11 +40,7 @@ _TABLE: Final[Table[ExplanationLine]] = Table((TableColumn("", parts=_line),))
 
 
 class ExplanationScreen(ReportScreen["ExplanationLine"], on=On.EXPLANATION):
-    """The explanation of some traces.
-
-    Args:
-        session: The folder of Ray's session that advice names where the files' paths don't tell it.
-    """
+    """The explanation of some traces."""
 
     NOTES = 0
 

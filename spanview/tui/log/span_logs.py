@@ -60,11 +60,7 @@ def of_row(store: Store, row: int) -> LogSubject:
 
 
 def of_worker(store: Store, row: int, others: Sequence[int]) -> LogSubject:
-    """Return a span of a worker; where it doesn't name its worker itself, another one of the worker's spans does.
-
-    Args:
-        others: Spans of the worker, by their rows.
-    """
+    """Return a span of a worker; where it doesn't name its worker itself, another one of the worker's spans does."""
     subject = of_row(store, row)
 
     def owner() -> LogOwner:

@@ -40,11 +40,7 @@ class Spans:
 
 
 def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]:
-    """Return the columns of spans, by their rows in the span table.
-
-    Args:
-        sides: Which of two sides each is of.
-    """
+    """Return the columns of spans, by their rows in the span table."""
     spans, names, services, short = store.spans, store.names.texts, store.services.texts, ShortNames(store.names)
 
     def name(row: int, cells: int) -> Iterator[Piece]:

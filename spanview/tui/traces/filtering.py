@@ -25,11 +25,7 @@ _GROWN_BY: Final = 1.2
 
 
 class TraceFilter:
-    """Lets only those traces be listed that match a query, as they are found.
-
-    Args:
-        has_found: Called with traces that are listed from now on, and when all were looked at.
-    """
+    """Lets only those traces be listed that match a query; `has_found` is told of them, and when all are known."""
 
     def __init__(
         self, screen: Owner, store: Store, model: TracesModel, text: str, has_found: Callable[[set[int]], object]

@@ -97,11 +97,7 @@ class TraceMarks:
         self.take_lost(*self._lost)
 
     def take_lost(self, lost: Mapping[int, str], spans: Mapping[int, Unended]) -> None:
-        """Mark traces in which something was lost with its process.
-
-        Args:
-            lost: How, in a word or two, by trace.
-        """
+        """Mark traces in which something was lost with its process: how, by trace, and which spans, by row."""
         self._lost = lost, spans
         self._model.mark_silent(self._silent, lost, spans)
         self._show()

@@ -33,11 +33,7 @@ _NEAR: Final = 3
 
 
 class Plot(TimeWidget, inherit_bindings=False):
-    """Draws the traces that are listed, those outside a picked range too.
-
-    Args:
-        pick: Takes the start and the end of a range that was picked with the mouse.
-    """
+    """Draws the traces that are listed, those outside a picked range too."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"plot--bar", "plot--error", "plot--dim"}
 

@@ -95,9 +95,6 @@ def powers_of(numbers: Sequence[int], rows: int) -> tuple[int, ...]:
 
     The top row is the slowest trace's. The others are next to one another, where most traces are in the row of their
     own power.
-
-    Args:
-        numbers: How many traces have each power.
     """
     slowest = max(power for power, number in enumerate(numbers) if number)
     if slowest < rows or rows == 1:
@@ -122,10 +119,6 @@ def label_of(power: int) -> str:
 
 def grid_of(points: Points, width: int, rows: int) -> Grid | None:
     """Return traces in cells.
-
-    Args:
-        width: How many columns there are.
-        rows: How many rows there are; the lowest has all that is quicker, too.
 
     Returns:
         None where no trace has a start.

@@ -71,11 +71,7 @@ class TraceList(TableList[int]):
             self.refresh_rows(reveal=True)
 
     def refresh_rows(self, *, reveal: bool = False) -> None:
-        """Take in what is new; the cursor stays on its trace, and on its place on the screen.
-
-        Args:
-            reveal: Whether the place on the screen may change.
-        """
+        """Take in what is new; the cursor stays on its trace, and on its place on the screen."""
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
         self.model.refresh()

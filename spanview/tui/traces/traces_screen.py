@@ -67,11 +67,7 @@ _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=â€
 
 
 class TracesScreen(BaseScreen, on=On.TRACES):
-    """A line a trace, or a line a root name.
-
-    Args:
-        nothing: What to say while there is nothing to show.
-    """
+    """A line a trace, or a line a root name."""
 
     def __init__(self, store: Store, query: str, nothing: list[str]) -> None:
         super().__init__()
@@ -611,11 +607,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         await self.viewer.views.open_trace(newest, at_error=True)
 
     def go_to_failure_after(self, trace: int, by: int) -> int | None:
-        """Put the cursor on the failure that comes behind a trace, or before it, and return it; None without another.
-
-        Args:
-            by: Below 0 for the one before it.
-        """
+        """Put the cursor on the failure behind a trace, below 0 on the one before, and return it; None without one."""
         other = self._model.next_failure(after=trace, by=by)
         if other is None or other == trace:
             return None
@@ -623,11 +615,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         return other
 
     def newest_failure(self, trace: int | None) -> int | None:
-        """Return the listed trace that failed last, or one where it has failed; None where none has.
-
-        Args:
-            trace: The only one that counts; None for all that are listed.
-        """
+        """Return the listed trace that failed last, or one where it has failed; None where none has."""
         if trace is None:
             return self._model.next_failure()
         return trace if self._model.is_visited(trace) else None

@@ -28,11 +28,7 @@ _FAILED = "✖"
 
 
 class Minimap(TimeWidget, inherit_bindings=False):
-    """The line above the ruler.
-
-    Args:
-        pick: Takes a stretch of time that was picked; None for the whole trace.
-    """
+    """The line above the ruler."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"minimap--in", "minimap--out", "minimap--error"}
 

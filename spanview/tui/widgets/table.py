@@ -219,11 +219,7 @@ class Sorting:
         self.by(self._rows.shown_order.key)
 
     def by(self, key: str, *, turns: bool = True) -> None:
-        """Sort by a column; by the one that is sorted by already, the other way round.
-
-        Args:
-            turns: Whether the column that is sorted by already is turned round.
-        """
+        """Sort by a column; by the one that is sorted by already, the other way round."""
         column, before, viewer = self._rows.table.column(key), self._rows.shown_order, self._screen.viewer
         is_turned = turns and key == before.key
         if column is None or (is_turned and column.ranks is None):

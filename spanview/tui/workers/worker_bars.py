@@ -53,13 +53,7 @@ class ShownBlocks(NamedTuple):
 
 
 def shown_blocks(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> ShownBlocks:
-    """Choose for all cells.
-
-    Args:
-        blocks: Those of the lane, in arrays.
-        edges: When the cells begin, and when the last one ends.
-        numbers: Of functions, by the numbers of names; an array.
-    """
+    """Choose for all cells."""
     starts, ends, bounds = np.asarray(blocks.starts), np.asarray(blocks.ends), np.asarray(edges, np.int64)
     if not len(starts):
         nobody = [NOBODY] * len(edges)

@@ -6,7 +6,6 @@ cells         texts in columns of so many cells
 shades        the colours of services and processes, and of printed lines
 bars          bars of eighth blocks
 timeline      round times along a line of time
-histogram     durations counted by power of ten
 parts         the lines that details are made of
 conversation_text  a conversation with a language model as lines that can be folded
 json_text     a JSON value as lines that can be folded

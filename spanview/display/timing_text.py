@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
 from spanview.analysis.ray.waits import wait_of
+from spanview.display.bars import SCALE, cell_of, histogram_text
 from spanview.display.call_text import causes_text, meanwhile_text
-from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import duration, last_digit, moment
 from spanview.index.table import NO_ROW

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 
+from spanview.display.bars import HISTOGRAM, SCALE, histogram_text
 from spanview.display.cells import data_text, fixed, name_text, right, texts_apart
-from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import amount, count_or_blank, duration, moment
 from spanview.model.ids import format_trace_id

@@ -36,7 +36,7 @@ from spanview.analysis.answer import answer_of
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.display.units import count, duration, last_digit
 from spanview.model.ids import format_trace_id
-from spanview.tui.serve.requests_screen import RequestsScreen
+from spanview.tui.serve.serve_screen import RequestsScreen
 from spanview.tui.span.details import Details
 from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import Growing, Look

@@ -17,8 +17,7 @@ from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.explanation.explanation_screen import ExplanationScreen
 from spanview.tui.flame.flame_screen import FlameScreen
-from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
-from spanview.tui.help.page_screen import PageScreen
+from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page, PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.running.running_screen import RunningScreen

@@ -33,12 +33,10 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.other_side_screen import OtherSideScreen
 from spanview.tui.explanation.explanation_screen import ExplanationScreen
 from spanview.tui.flame.flame_screen import FlameScreen
-from spanview.tui.help.help_screen import HelpScreen
-from spanview.tui.help.page_screen import PageScreen
+from spanview.tui.help.help_screen import HelpScreen, PageScreen
 from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.running.running_screen import RunningScreen
-from spanview.tui.serve.requests_screen import RequestsScreen
-from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.serve.serve_screen import RequestsScreen, ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen

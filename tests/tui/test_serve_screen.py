@@ -19,8 +19,7 @@ from spanview.analysis.serve.requests import RequestKey
 from spanview.display.serve_text import request_names
 from spanview.reports.serve import serve_table
 from spanview.tui.serve import serve_screen
-from spanview.tui.serve.requests_screen import RequestsScreen
-from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.serve.serve_screen import RequestsScreen, ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import looking_at

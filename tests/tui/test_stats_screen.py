@@ -20,7 +20,7 @@ from builders import Builder, store_of
 from span_graphs import graphs
 from spanview.analysis.grouping import GROUPINGS, column_of
 from spanview.analysis.stats import groups_of, spans_of, statistics
-from spanview.display.histogram import HISTOGRAM, histogram_text
+from spanview.display.bars import HISTOGRAM, histogram_text
 from spanview.tui.stats import stats_screen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen

@@ -31,7 +31,6 @@ _SCREENS: Final = (
     "spanview.tui.workers.workers_screen",
     "spanview.tui.running.running_screen",
     "spanview.tui.serve.serve_screen",
-    "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",
     "spanview.tui.explanation.explanation_screen",
     "spanview.tui.widgets.known",

@@ -1,5 +1,4 @@
 """The keys, and the pages of the manual.
 
-help_screen   the list of keys and pages
-page_screen   one page
+help_screen  the list of keys and pages, and one page
 """

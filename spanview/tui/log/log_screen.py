@@ -16,7 +16,7 @@ from spanview.tui.keys import On
 from spanview.tui.log.log_rows import LogRows
 from spanview.tui.log.log_search import LogSearch
 from spanview.tui.log.log_window import LogWindow
-from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.base_screen import BaseScreen, done_by
 from spanview.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -109,26 +109,17 @@ class LogScreen(BaseScreen, on=On.LOG):
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
-    async def action_search(self) -> None:
-        """Type what is searched for."""
-        await self._prompt.open()
+    action_search, action_match = done_by("_prompt.open"), done_by("_search.go")
+    action_pan_text = done_by("rows.pan")
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Mark what is typed; go there at Enter."""
         self._search.type(event.text, done=event.done)
 
-    def action_match(self, by: int) -> None:
-        """Go to the next line that matches, or the one before."""
-        self._search.go(by)
-
     def action_back(self) -> None:
         """End the search that goes on, then forget it, then go back."""
         if not (self._search.end() or self._search.drop()):
             self.app.pop_screen()
-
-    def action_pan_text(self, by: int) -> None:
-        """Show the text further to the right, or to the left."""
-        self.rows.pan(by)
 
     def action_own_lines(self, by: int) -> None:
         """Go to where the next lines of the span begin, or those before."""

@@ -1,5 +1,4 @@
 """Serve's requests.
 
-requests_screen  the requests of one route and status
-serve_screen     a line a route and status of each deployment
+serve_screen  a line a route and status of each deployment, and the requests behind one
 """

@@ -14,7 +14,7 @@ from spanview.index.tree import ROOT
 from spanview.tui.keys import On
 from spanview.tui.span.details import LINKS, Details
 from spanview.tui.span.links import KEY, Links
-from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.base_screen import BaseScreen, done_by
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
@@ -201,13 +201,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         """Show the log, at the line under the cursor or at the span's lines."""
         await self.details.open_log(self._subject)
 
-    def action_expand(self) -> None:
-        """Unfold what the cursor is on, or go into it."""
-        self.details.unfold()
-
-    def action_collapse(self) -> None:
-        """Fold what the cursor is on, or go to what it is in."""
-        self.details.fold()
+    action_expand, action_collapse = done_by("details.unfold"), done_by("details.fold")
 
     def action_next_pane(self) -> None:
         """Show the next section."""

@@ -31,7 +31,7 @@ from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
 from spanview.tui.widgets.answer_line import AnswerLine
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, done_by
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
@@ -363,9 +363,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             self.viewer.say("this parent was not seen: nothing to open")
 
-    def action_next_pane(self) -> None:
-        """Show the next section of the details."""
-        self._details.next_section()
+    action_next_pane = done_by("_details.next_section")
 
     async def action_raw(self) -> None:
         """Show the record as the file has it, and back."""
@@ -387,9 +385,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     # -- other spans -------------------------------------------------------------------------------------------------
 
-    async def action_search(self) -> None:
-        """Let a search be typed."""
-        await self._prompt.open()
+    action_search = done_by("_prompt.open")
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Mark what matches; Enter goes to the next match."""
@@ -399,9 +395,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _go_to_first_match(self) -> None:
         self.stitcher.when_stitched(lambda: self._go_to_next(self.rows.matches, 1, "match", stay=True))
 
-    def action_only_matches(self) -> None:
-        """Hide what a search has not found, or show everything again."""
-        self._search.show_only_matches()
+    action_only_matches = done_by("_search.show_only_matches")
 
     def action_match(self, by: int) -> None:
         """Go to the next match, or to the one before."""
@@ -456,12 +450,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             self.rows.go_to(parent)
 
-    async def action_error(self, by: int) -> None:
-        """Go to the next failure, or to the one before; behind the last one to the next trace with one."""
-        await self._go_to_failure(by)
+    action_error = done_by("_go_to_failure")
 
     async def _go_to_failure(self, by: int, *, stay: bool = False) -> None:
-        """Go to the next failure, or to the one before, errors first; `stay` begins at the first one or the last."""
+        """Go to the next failure, or to the one before, errors first; behind the last one to the next trace with one.
+
+        `stay` begins at the first one or the last.
+        """
         if self.is_left:
             return
         failures = self._failures

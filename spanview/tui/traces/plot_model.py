@@ -7,9 +7,9 @@
 
 from __future__ import annotations
 
-from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.display.bars import height_by_logarithm
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 POWERS: Final = tuple(10**power for power in range(19))
 """Nanoseconds from which on a row of its own begins."""
-_BLOCKS: Final = "▁▂▃▄▅▆▇█"
 FAILED: Final = "✖"
 OTHERS: Final = "·"
 """Stands for traces that aren't lit."""
@@ -58,8 +57,7 @@ class Grid(NamedTuple):
             return OTHERS if cell in self.used else " "
         if cell in self.failed:
             return FAILED
-        # By logarithm, so that one slow trace shows beside a thousand quick ones.
-        return _BLOCKS[0] if most == 1 else _BLOCKS[round(log(count) / log(most) * (len(_BLOCKS) - 1))]
+        return height_by_logarithm(count, most)
 
     def label(self, row: int, rows: int) -> str:
         """Return from which duration on traces are in a row, or below which one they are, at the lower edge."""

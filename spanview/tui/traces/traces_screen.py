@@ -28,7 +28,7 @@ from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.widgets.answer_line import TypicalLine
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, done_by
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import Wrong, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
@@ -379,9 +379,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
-    async def action_search(self) -> None:
-        """Let a filter be typed."""
-        await self._prompt.open()
+    action_search = done_by("_prompt.open")
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Filter as it is typed; Enter doesn't begin anew what is filtered already, nor leave a mistake."""

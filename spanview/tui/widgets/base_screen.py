@@ -44,7 +44,7 @@ class StaysTrue(Protocol):
         """Compute them anew where there is something new and it is time."""
 
 
-def _by(way: str) -> Callable[..., Any]:
+def done_by(way: str) -> Callable[..., Any]:
     """Return an action that a part of the screen does, by the way to it: `zoom.pan`."""
     find = attrgetter(way)
 
@@ -240,17 +240,17 @@ class BaseScreen(Screen[None]):
         """Leave keys alone that were pressed before the screen has its widgets."""
         return self.is_mounted and super().check_action(action, parameters)
 
-    action_move, action_page = _by("rows.action_move"), _by("rows.action_page")
-    action_edge = _by("rows.action_edge")
-    action_copy_trace_id, action_copy_command = _by("copier.copy_trace_id"), _by("copier.copy_command")
-    action_copy_json = _by("copier.copy_json")
-    action_zoom, action_pan = _by("zoom.zoom"), _by("zoom.pan")
-    action_fit, action_whole = _by("zoom.fit"), _by("zoom.show_whole")
-    action_sort, action_turn = _by("sorting.by_next"), _by("sorting.turn")
-    action_pause, action_theme = _by("viewer.toggle_pause"), _by("viewer.next_theme")
-    action_explain, action_running = _by("viewer.views.open_explanation"), _by("viewer.views.open_running")
-    action_palette, action_help = _by("viewer.views.open_palette"), _by("viewer.views.open_help")
-    action_leave_scope = _by("viewer.views.leave_scope")
+    action_move, action_page = done_by("rows.action_move"), done_by("rows.action_page")
+    action_edge = done_by("rows.action_edge")
+    action_copy_trace_id, action_copy_command = done_by("copier.copy_trace_id"), done_by("copier.copy_command")
+    action_copy_json = done_by("copier.copy_json")
+    action_zoom, action_pan = done_by("zoom.zoom"), done_by("zoom.pan")
+    action_fit, action_whole = done_by("zoom.fit"), done_by("zoom.show_whole")
+    action_sort, action_turn = done_by("sorting.by_next"), done_by("sorting.turn")
+    action_pause, action_theme = done_by("viewer.toggle_pause"), done_by("viewer.next_theme")
+    action_explain, action_running = done_by("viewer.views.open_explanation"), done_by("viewer.views.open_running")
+    action_palette, action_help = done_by("viewer.views.open_palette"), done_by("viewer.views.open_help")
+    action_leave_scope = done_by("viewer.views.leave_scope")
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
         """Where time is shown: less of it around the mouse with Ctrl, earlier time with Shift."""

@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from spanview.display.bars import height_of
 from spanview.tui.trace.runs import marked
 from spanview.tui.widgets.dragging import Drag, TimeWidget
 from spanview.tui.widgets.paint import OUTSIDE
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Mapped: TypeAlias = TraceModel | WorkersModel
     """Something over time, of which a part is shown."""
 
-_BLOCKS = " ▁▂▃▄▅▆▇█"
 _FAILED = "✖"
 
 
@@ -77,7 +77,7 @@ class Minimap(TimeWidget, inherit_bindings=False):
         profiled = self._model.profiled
         counts = profiled.timed.profile(profiled.whole, width)
         most = max(1, *counts)
-        cells = [_BLOCKS[-(-count * (len(_BLOCKS) - 1) // most)] for count in counts]
+        cells = [height_of(count, most) for count in counts]
         failed = marked(profiled.failures.profile(profiled.whole, width))
         return "".join(_FAILED if is_marked else cell for cell, is_marked in zip(cells, failed, strict=True))
 

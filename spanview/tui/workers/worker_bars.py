@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from spanview.display.bars import EIGHTHS, OPENINGS
+from spanview.display.bars import EIGHTHS, HEIGHTS, OPENINGS
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import marked
 
@@ -91,7 +91,6 @@ _BEFORE, _BEHIND = "‹", "›"
 _NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
 HATCHES: Final = (UNENDED, RUNNING)
 _FULL: Final = EIGHTHS[-1]
-_DENSITY: Final = " ▁▂▃▄▅▆▇"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +176,7 @@ def _shares(covered: Covered, edges: list[int]) -> list[str]:
             elif is_on and not was_on and came == 1:
                 glyphs.append(OPENINGS[8 - eighths])
             else:
-                glyphs.append(_DENSITY[eighths])
+                glyphs.append(HEIGHTS[eighths])
     # What came before the first edge is no cell.
     return glyphs[1:]
 

@@ -11,6 +11,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
+from spanview.display.bars import height_of
 from spanview.display.cells import data_text, fixed, name_text, right
 from spanview.display.sanitise import sanitise
 from spanview.reports.table import Fit
@@ -55,7 +56,6 @@ _FEWEST_WITH_ENDS: Final = 10
 """So many cells of a block show both ends of a name that is longer; fewer show how it begins."""
 _MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
-_LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _LESS, _MORE = "▴", "▾"
 
 
@@ -134,7 +134,7 @@ class WaitingLine(TimeWidget):
         edges = [begin + cell * length // width for cell in range(width + 1)]
         counts = [] if levels is None else levels.most_between(edges)
         most = max(counts, default=0)
-        drawn = "".join(_LEVELS[-(-number * (len(_LEVELS) - 1) // max(1, most))] for number in counts)
+        drawn = "".join(height_of(number, most) for number in counts)
         label = fixed(WAITING, name) + right(f"{most:,} at once", sum(width for _, width in figures)) + "  "
         color = self.get_component_rich_style("waiting--calls").color
         plain = Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor)

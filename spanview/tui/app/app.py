@@ -134,7 +134,7 @@ class SpanviewApp(App[None]):
         self._pressed_at = 0.0
         """When the last key came, by `time.monotonic`."""
         self._importing = Work(self)
-        self._keeping = Keeping(self, opening.settings)
+        self._keeping = Keeping(self, self._say_too, opening.settings)
         self.views = Views(self, self, lambda: self.first_screen, store, opening.session)
         self._findings = FindingsCount(self, self, store)
         self._sheets: dict[str, Stylesheet] = {}
@@ -454,6 +454,10 @@ class SpanviewApp(App[None]):
         self._was_said_by_key = self._key_acts
         self._said_timer = self.set_timer(_NOTICE_DURATION_S, self._fall_silent)
         self.refresh_frame()
+
+    def _say_too(self, text: str) -> None:
+        """Say something beside what a key did."""
+        self.say(f"{self.said} · {text}" if self.said else text)
 
     def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed; others have nothing to do with it."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.display.sanitise import sanitise
 from spanview.tui.app.settings import KeptSettings
-from spanview.tui.widgets.work import Owner, Work
+from spanview.tui.widgets.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spanview.tui.widgets.work import Owner
 
 _WRITING_DELAY_S: Final = 0.5
 """So long after a change it is written: several keys make one file."""
@@ -14,21 +20,12 @@ NOT_KEPT: Final = "unsaved"
 _MAX_NAME_LENGTH: Final = 80
 
 
-class Speaker(Owner, Protocol):
-    """An application that says what was done."""
-
-    said: str
-    """What the last key did."""
-
-    def say(self, text: str) -> None:
-        """Say something else for a while."""
-
-
 class Keeping:
     """What is set, and the file that keeps it."""
 
-    def __init__(self, app: Speaker, path: str | None) -> None:
+    def __init__(self, app: Owner, say: Callable[[str], object], path: str | None) -> None:
         self._app = app
+        self._say = say
         self.kept = KeptSettings(path)
         self._writing = Work(app)
         self._has_told_unkept = self._has_told_aside = False
@@ -36,18 +33,13 @@ class Keeping:
     def change(self, changes: dict[str, Any]) -> None:
         """Set something, by the names of `Settings`, and keep it soon."""
         if self.kept.change(changes):
-            self._app.set_timer(_WRITING_DELAY_S, self._write_soon)
+            write = partial(self._writing.queue, lambda _: self.kept.write(), self._tell)
+            self._app.set_timer(_WRITING_DELAY_S, write)
 
-    def _write_soon(self) -> None:
-        self._writing.queue(lambda _: self.kept.write(), lambda is_written: self._tell(is_written=is_written))
-
-    def _tell(self, *, is_written: bool) -> None:
+    def _tell(self, is_written: bool) -> None:  # noqa: FBT001 - an answer
         if not is_written and not self._has_told_unkept:
             self._has_told_unkept = True
             self._say(NOT_KEPT)
         elif is_written and self.kept.aside and not self._has_told_aside:
             self._has_told_aside = True
             self._say(f"the damaged settings are kept as {sanitise(self.kept.aside, _MAX_NAME_LENGTH)}")
-
-    def _say(self, text: str) -> None:
-        self._app.say(f"{self._app.said} · {text}" if self._app.said else text)

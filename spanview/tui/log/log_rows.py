@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -34,8 +34,8 @@ _PAN_STEP: Final = 3
 class LogRows(LineList):
     """The lines of a file around the cursor."""
 
-    def __init__(self, window: LogWindow, own: frozenset[int], **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, window: LogWindow, own: frozenset[int]) -> None:
+        super().__init__()
         self.window = window
         self.own = own
         """Where the span's own lines begin."""

@@ -83,8 +83,8 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
 class DetailLines(LineList):
     """The lines of one section."""
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self) -> None:
+        super().__init__()
         self.lines: list[DetailLine] = []
         self._column = 0
 

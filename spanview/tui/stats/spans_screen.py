@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import ShortNames
 from spanview.display.cells import data_text, fitting, name_text
-from spanview.display.units import count, duration, moment
+from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
-from spanview.reports.table import Piece, Ranks, Table, TableColumn
+from spanview.reports.table import Piece, Ranks, Table, TableColumn, moments, timed
 from spanview.reports.traces_model import has_services
 from spanview.tui.keys import On
 from spanview.tui.widgets.live import Live
@@ -53,44 +53,19 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
             above = filter(None, (service, "in " + names[spans.name[root]] if root != NO_ROW else ""))
             yield Piece(" " + data_text("  ".join(above), shared), "dim")
 
+    def length_ns(row: int) -> int:
+        return spans.end_ns[row] - spans.start_ns[row]
+
     columns: list[TableColumn[int]] = [
-        TableColumn(
-            "DURATION",
-            11,
-            lambda row: duration(spans.end_ns[row] - spans.start_ns[row]),
-            key="duration",
-            value=lambda row: spans.end_ns[row] - spans.start_ns[row],
-            ranks=Ranks.TIMES,
-        ),
+        timed("DURATION", "", "", length_ns, width=11),
         TableColumn("", 2, lambda row: "✖" if spans.status[row] == ERROR else "", "error", gap=1, aligns_left=True),
-        TableColumn(
-            "START",
-            25,
-            lambda row: moment(spans.start_ns[row], digits=3),
-            "dim",
-            aligns_left=True,
-            key="start",
-            value=lambda row: spans.start_ns[row],
-            ranks=Ranks.MOMENTS,
-            goes=1,
-        ),
+        moments("START", "", "", spans.start_ns.__getitem__, goes=1),
         TableColumn("SPAN", parts=name, key="name", value=lambda row: names[spans.name[row]], ranks=Ranks.NAMES),
     ]
     if sides is not None:
-        columns.insert(
-            0,
-            TableColumn(
-                "SIDE",
-                6,
-                lambda row: sides[row],
-                "accent",
-                gap=1,
-                aligns_left=True,
-                key="side",
-                value=lambda row: sides[row],
-                ranks=Ranks.NAMES,
-            ),
-        )
+        side, ranks = sides.__getitem__, Ranks.NAMES
+        at_left = TableColumn("SIDE", 6, side, "accent", 1, aligns_left=True, key="side", value=side, ranks=ranks)
+        columns.insert(0, at_left)
     return Table(columns, "duration", _LEAST_NAME)
 
 

@@ -10,7 +10,7 @@ a┈┈r┈┈████       waiting for arguments, then for resources, wher
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -106,8 +106,8 @@ class RulerLine(TimeWidget):
 class Waterfall(LineList):
     """The rows of one trace."""
 
-    def __init__(self, store: Store, model: TraceModel, appearance: Appearance, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
+        super().__init__()
         self._store = store
         self.model = model
         self.appearance = appearance

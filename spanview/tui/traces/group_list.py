@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
@@ -26,7 +26,7 @@ _GROWING, _BLANK = "● ", "  "
 class GroupList(TableList[TraceGroup]):
     """A line a root name."""
 
-    def __init__(self, model: TracesModel, **arguments: Any) -> None:
+    def __init__(self, model: TracesModel) -> None:
         self._model = model
         self._short: Mapping[str, str] = {}
         """What Ray's functions are called here."""
@@ -37,7 +37,7 @@ class GroupList(TableList[TraceGroup]):
         table = groups_table(self.called, before=len(_BLANK), is_loading=lambda: model.is_loading)
         name, *figures = table.columns
         name = replace(name, parts=self._root_name, wants=self._name_cells)
-        super().__init__(table._replace(columns=(name, *figures)), lambda group: group.name, **arguments)
+        super().__init__(table._replace(columns=(name, *figures)), lambda group: group.name)
 
     def update(self, groups: Sequence[TraceGroup]) -> None:
         """Take in other groups; the cursor stays on its name, and on its place on the screen, or at the top."""

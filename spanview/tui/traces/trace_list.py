@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.trace_lists import TraceColumn
 from spanview.display.bars import bar
@@ -32,11 +32,11 @@ _BAR: Final = 8
 class TraceList(TableList[int]):
     """A line a trace."""
 
-    def __init__(self, store: Store, model: TracesModel, **arguments: Any) -> None:
+    def __init__(self, store: Store, model: TracesModel) -> None:
         self._store = store
         self.model = model
         self._made_for = False, 0
-        super().__init__(self._table(), **arguments)
+        super().__init__(self._table())
         self.order = RowOrder(model.sort, model.descending)
         self.marked: ComparedSide | None = None
         """What is to be compared."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from rich.segment import Segment
 from rich.style import Style
@@ -56,8 +56,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             super().__init__()
             self.sender = sender
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(self) -> None:
+        super().__init__()
         self.cursor = 0
         self._count = 0
         self._painted_width = 0

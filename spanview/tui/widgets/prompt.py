@@ -72,9 +72,8 @@ class Prompt(Vertical):
         is_query: bool = False,
         is_key: bool = False,
         is_ready: bool = False,
-        **arguments: Any,
     ) -> None:
-        super().__init__(**arguments)
+        super().__init__()
         self._hint = hint
         self._proposes = is_query or is_key
         self._is_key = is_key

@@ -43,10 +43,8 @@ class TableList(LineList, Generic[Row]):
         identity: Tells rows of one answer from those of the next: the cursor stays on the same.
     """
 
-    def __init__(
-        self, table: Table[Row], identity: Callable[[Row], Hashable] = lambda row: row, **arguments: Any
-    ) -> None:
-        super().__init__(**arguments)
+    def __init__(self, table: Table[Row], identity: Callable[[Row], Hashable] = lambda row: row) -> None:
+        super().__init__()
         self.table = table
         self.order = RowOrder("")
         """What is sorted by; where the table has no such column, by what it is sorted by at first."""

@@ -42,12 +42,14 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
         since = known(span.since_ns)
         return None if since is None else max(0, now_ns - since)
 
-    def above(span: OpenSpan) -> str:
+    def beside(span: OpenSpan) -> str:
         root = store.trace_table.root_row[spans.trace[span.row]]
-        return "" if root in {NO_ROW, span.row} else f"in {names[spans.name[root]]}"
+        where = "" if root in {NO_ROW, span.row} else f"in {names[spans.name[root]]}"
+        # Of a call that is no process' yet, the reason says what it waits for, or why nobody knows.
+        return span.text if span.pid is None else where
 
     def wants(span: OpenSpan) -> int:
-        cells = [cell_len(sanitise(text)) for text in (names[spans.name[span.row]], above(span))]
+        cells = [cell_len(sanitise(text)) for text in (names[spans.name[span.row]], beside(span))]
         return 2 * max(*cells, _LEAST_NAME) + 1
 
     def trace_id(span: OpenSpan) -> str | None:
@@ -59,7 +61,7 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
         whole = names[spans.name[span.row]] or "(no name)"
         yield Piece(name_text(fitting([whole, short[whole]], shared or cells), shared or cells))
         if shared:
-            yield Piece(" " + data_text(above(span), shared), "dim")
+            yield Piece(" " + data_text(beside(span), shared), "dim")
 
     return Table(
         (

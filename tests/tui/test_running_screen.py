@@ -77,6 +77,7 @@ async def test_what_runs_and_waits_oldest_first(host: FakeHost) -> None:
         assert rows_of(look) == [["running", "job"], ["waiting", "f ray.remote"], ["running", "load"]]
         assert "running: its process (pid 7) is alive" in look.text
         assert "in job" in look.lines[look.line_of("load")]
+        assert "may run: its caller, pid 9, is alive" in look.lines[look.line_of("f ray.remote")]
         await look.press("end")
         await look.grow(Builder().span("load", span=2, parent=1, start=5, duration=9, resource=OF_SEVEN), path=STARTED)
         await look.until_shown("1 running, 1 waiting")

@@ -11,7 +11,7 @@ the caller isn't known, or can't be looked up                 not known whether 
 the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
 the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
 its actor's newest process lives                              may run: its actor, pid 9, is alive
-its actor's newest process has gone                           its actor, pid 9, has ended; may restart
+its actor's newest process has gone                           may run if Ray restarts its actor: pid 9 has ended
 its actor has left no span                                    may run: its actor has left no span yet
 for two seconds, each Ray worker of the caller's session and  doesn't run here: no Ray worker is ray::f
   job has been named after something else that is known
@@ -472,7 +472,7 @@ class Running:
         if life is Life.UNKNOWN:
             return _NOT_KNOWN
         ended = _ended(was_alive=self._writers.was_alive(row, writer))
-        return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
+        return Assessment(True, f"may run if Ray restarts its actor: pid {writer.pid} {ended}")
 
     def _has_no_attempt(self, row: int) -> bool:
         """Return whether a call still has no attempt."""

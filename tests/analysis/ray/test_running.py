@@ -100,7 +100,7 @@ class Asked:
             G,
             ALL - {ACTOR},
             {WORKER: "IDLE"},
-            f"its actor, pid {ACTOR}, isn't running here; may restart",
+            f"may run if Ray restarts its actor: pid {ACTOR} isn't running here",
         ),
         (G, ALL - {CALLER}, {ACTOR: "A.g"}, GONE),
         (H, ALL, {WORKER: "IDLE"}, "may run: its actor has left no span yet"),
@@ -185,7 +185,7 @@ def test_an_actor_that_was_started_again() -> None:
     asked = Asked(data)
     assert asked.thought(G).text == f"may run: its actor, pid {ACTOR}, is alive"
     asked.host.end({ACTOR})
-    ended = f"its actor, pid {ACTOR}, has ended; may restart"
+    ended = f"may run if Ray restarts its actor: pid {ACTOR} has ended"
     assert asked.thought(G).text == ended
     data.add(restarted, path=f"spans/{NEW}.txt")
     asked.host.alive.add(NEW)

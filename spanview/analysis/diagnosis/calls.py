@@ -54,7 +54,6 @@ _AS_RAY_SAYS: Final = (
 _FIX_SUBMISSION: Final = (
     "First fix the call that could not be submitted: if the program ended with that error, Ray ended these calls, too. "
 )
-_OPEN_TEXT_OF_MANY: Final = "waited or ran when the files were written, died, were cancelled, or could never start"
 
 
 def no_attempt(facts: Facts) -> Finding:
@@ -71,7 +70,8 @@ def no_attempt(facts: Facts) -> Finding:
     several = len(counts) > 1 or left
     known = [f"{label} ({count:,})" if several else label for label, count in counts.most_common()]
     if left:
-        text = OPEN_TEXT if len(rows) == 1 else f"{'the others' if known else 'they'} {_OPEN_TEXT_OF_MANY}"
+        who = ("the other one" if known else "it") if left == 1 else "the others" if known else "they"
+        text = f"{who} {OPEN_TEXT if left == 1 else OPEN_TEXT.replace('was', 'were')}"
         known.append("; or ".join((text, *sorted({why.or_else for why in whys.values()} - {""}))))
     detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])

@@ -13,6 +13,7 @@ r, r        Serve's routing calls a replica again            replica full, likel
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 s, r.check  of Serve's own, after Serve was shut down        shut down, likely
 f           Ray's own events say it                          as they say: worker died, waiting, …; certain
+f           nothing but f can have made what has no parent   began, likely: it ran, died, or was cancelled
 f           nothing of these                                 no attempt seen: it waited, ran, died, …
 
 The names of a call's two spans can differ, so what belongs to one actor is known by the actor's id.
@@ -35,6 +36,7 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.failed_arguments import with_failed_arguments
 from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, started_attempts
 from spanview.analysis.ray.told import CallOutcome, told_outcomes
+from spanview.analysis.ray.unseen import begun_calls
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.index.arrays import copy_of
@@ -83,6 +85,8 @@ class Reason(StrEnum):
     """A replica of Ray Serve refused it, and Serve called one again."""
     SHUT_DOWN = "shut down"
     """Ray Serve called its own actors while it shut down."""
+    BEGUN = "began, no end seen"
+    """What ran below it is here."""
     UNKNOWN = "no attempt seen"
 
 
@@ -156,7 +160,7 @@ _FOLLOW_FAILURES: Final = frozenset(
 )
 LOST_IN_LOG: Final = "were lost among the lines that Ray left out of the log"
 """What may have happened to attempts that were printed to a log from which Ray takes repeated lines."""
-OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
+OPEN_TEXT: Final = "waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(
@@ -292,6 +296,7 @@ class _Reasons:
         self._last_routed = self._last_of_routings()
         self._controller = self._controller_changes()
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
+        self._begun = begun_calls(store, calls.without_attempt)
         alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
         open_rows = [row for row in alone if store.spans.status[row] != ERROR]
         self._failed_arguments = with_failed_arguments(store, open_rows)
@@ -304,7 +309,7 @@ class _Reasons:
         unexplained = {*calls.without_attempt}
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
         for row in unexplained - self.answers.keys():
-            open_why = self._of_ray(row) or Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
+            open_why = self._of_ray(row) or Why(Reason.UNKNOWN, f"it {OPEN_TEXT}", may_run=True)
             self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
@@ -533,7 +538,9 @@ class _Reasons:
         return Why(CallOutcome.DEPENDENCY_FAILED, text, Certainty.CERTAIN)
 
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
-        text, or_else = OPEN_TEXT, ""
+        if call.row in self._begun:
+            return Why(Reason.BEGUN, "spans below it are here: it ran on, died, or was cancelled", may_run=True)
+        text, or_else = f"it {OPEN_TEXT}", ""
         if call.actor and not call.is_constructor:
             if actor is None:
                 text += "; nothing that its actor ran is here either"

@@ -9,6 +9,7 @@ g ray.remote             f ray.remote has no attempt  f ray.remote_worker, where
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from spanview.analysis.ray.names import RAN, SUBMITTED
 from spanview.model.codes import CONSUMER, ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -68,12 +69,36 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
     if len(unexplained) * len(calls) > _MAX_PAIRS:
         return guessed
     for span_id in unexplained:
-        fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
-        if len(fitting) == 1:
-            function = names[spans.name[fitting[0]]].removesuffix(SUBMITTED)
+        for row in _only_call(store, calls, children_of[span_id]):
+            function = names[spans.name[row]].removesuffix(SUBMITTED)
             basis = f"of the calls in this trace without an attempt, only {function} can be it"
             guessed[span_id] = Guess(function + RAN, basis)
     return guessed
+
+
+def begun_calls(store: Store, calls: Sequence[int]) -> set[int]:
+    """Return which calls without an attempt began, by what is below missing parents: nothing else can have run that.
+
+    Args:
+        calls: Those of all traces that are asked for.
+    """
+    spans, by_trace = store.spans, defaultdict[int, list[int]](list)
+    for row in calls[-_MAX_PAIRS:]:
+        by_trace[spans.trace[row]].append(row)
+    begun = set[int]()
+    for trace, rows in by_trace.items():
+        tree = store.tree(trace)
+        for node in range(len(tree.rows), len(tree.rows) + len(tree.missing)):
+            children = [tree.rows[child] for child in tree.children(node)]
+            if len(tree.missing) * len(rows) <= _MAX_PAIRS and all(spans.kind[row] != CONSUMER for row in children):
+                begun.update(_only_call(store, rows, children))
+    return begun
+
+
+def _only_call(store: Store, calls: Sequence[int], children: list[int]) -> list[int]:
+    """Return the call that alone may be running in the process that wrote these spans; empty for none or several."""
+    fitting = [row for row in calls if _may_run(store, row, children)]
+    return fitting if len(fitting) == 1 else []
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builders import Document
+    from spanview.analysis.diagnosis.finding import Finding
     from spanview.index.store import Store
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
@@ -43,6 +44,7 @@ MAY_BE: Final = {
     Reason.UNTRACED: {Truth.FINISHED, Truth.FAILED_RUNNING},
     # Ray counts the time in which a task gets its arguments as running.
     CallOutcome.DEPENDENCY_FAILED: {Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+    Reason.BEGUN: {Truth.OPEN, Truth.FAILED_RUNNING},
     Reason.UNKNOWN: {Truth.OPEN, Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
 }
 """What Ray may say of calls for which a reason is given."""
@@ -93,10 +95,9 @@ class Program:
         self._files.setdefault(file, []).append(document)
         return number
 
-    def advice(self) -> str:
-        """Return what `check` says is to be done about calls without an attempt."""
-        findings = diagnose(self._store()).findings
-        return next(finding.advice for finding in findings if finding.kind is Kind.NO_ATTEMPT)
+    def finding(self) -> Finding:
+        """Return what `check` says of calls without an attempt."""
+        return next(finding for finding in diagnose(self._store()).findings if finding.kind is Kind.NO_ATTEMPT)
 
     def counts(self) -> tuple[int, int, int, int]:
         """Return how many calls have no attempt: of functions, silent failures, findings; and what a shutdown ended."""
@@ -207,7 +208,19 @@ def test_a_call_before_a_restart_did_not_just_run() -> None:
     """A later call of the same actor ran in another process, so it doesn't tell that an earlier one ran."""
     store = load_store(FIXTURES / "killed-workers/spans")
     whys = reasons_of(store, calls_of(store)).values()
-    assert {why.reason for why in whys} == {Reason.UNKNOWN}
+    assert {why.reason for why in whys} == {Reason.UNKNOWN, Reason.BEGUN}
+
+
+def test_a_call_below_which_something_ran_began() -> None:
+    """A worker was killed in it: what had ended there is here, and it isn't said that the call could never start."""
+    program = Program()
+    began = program.call("f", 0)
+    program.ran(99, "step", 5, kind="INTERNAL", where="2.txt")
+    whys = program.reasons()
+    assert whys[began].label == "began, no end seen, likely"
+    assert "could never start" not in whys[began].text + program.finding().detail
+    rival = program.call("g", 1)
+    assert {program.reasons()[call].reason for call in (began, rival)} == {Reason.UNKNOWN}
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------
@@ -450,9 +463,9 @@ def test_what_to_do_where_all_reasons_are_known() -> None:
     """What failed is to be mended; nobody is sent to look for workers that died unless a call is left unexplained."""
     program = Program()
     told(program)
-    assert "Fix the earlier failures" in program.advice()
+    assert "Fix the earlier failures" in program.finding().advice
     program.call("other", 20, by="9.txt")
-    assert "worker died" in program.advice()
+    assert "worker died" in program.finding().advice
 
 
 def test_an_actor_that_does_nothing_any_more() -> None:

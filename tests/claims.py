@@ -69,6 +69,9 @@ class Claims:
             process_ns = began.get(str(span.attributes.get("ray.pid")), 0)
             parts = attempt.parts_ns(store.spans.end_ns[call.row], process_ns, start_ns)
             del parts["unknown"]
+            # Spans don't show when a new worker had started, and began to load the function.
+            if loading := parts.pop("loading", 0):
+                parts["worker_start"] += loading
             said, most = reason.waited_for.name.lower(), max(parts, key=parts.__getitem__, default="nothing")
             if not reason.is_known:
                 self.unknown[most] += 1

@@ -93,7 +93,7 @@ class Attempt:
             put("resources", ready, starting)
             put("worker_start", starting, sent)
         if self.is_first or self.kind == "ACTOR_CREATION_TASK":
-            put("worker_start", ran, started_ns)
+            put("loading", ran, started_ns)
         parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
         parts["unknown"] = max(0, started_ns - since_ns - parts.total())
         return +parts

@@ -65,7 +65,7 @@ class Call:
     submitted_ns: int | None
     wait_ns: int | None
     waited_for: str | None
-    """`arguments`, `resources`, `worker_start`, `creation`, `actor`, `retry` or `unknown`."""
+    """`arguments`, `resources`, `worker_start`, `creation`, `actor`, `loading`, `retry` or `unknown`."""
     wait_certainty: str | None
     """`certain` or `likely`."""
     wait_parts_ns: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (likely for a worker to start) + …`.
+"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (likely for a new worker) + …`.
 
 Each part is rounded to the last digit of the whole, and left out where that leaves nothing of it. What is left of the
 whole goes to `otherwise` alone, where there is such a part: so no named part is longer than it was.

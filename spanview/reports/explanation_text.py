@@ -1,7 +1,7 @@
 """An explanation as lines: a heading for each topic, and below each sentence the span that it rests on.
 
 What took the time
-  2 calls of own_worker took 14.3 s together: 14.2 s waiting for a worker to start, 113 ms running
+  2 calls of own_worker took 14.3 s together: 14.2 s waiting for a new worker, 113 ms running
     span 24e35095d0f0ac7d · spanview stats --by ray-call spans
 """
 

@@ -298,11 +298,11 @@ def test_tables(tmp_path: Path) -> None:
         assert len(pd.read_parquet(path)) == len(pl.read_parquet(path)) == count > 30
     query = (
         "SELECT c.function, c.waited_for, c.wait_ns, s.wait_ns FROM read_parquet(?) AS c JOIN read_parquet(?) AS s "
-        "USING (trace_id, span_id) WHERE c.attempts = 1 AND c.wait_worker_start_ns > 6e9 ORDER BY c.wait_ns DESC"
+        "USING (trace_id, span_id) WHERE c.attempts = 1 AND c.wait_loading_ns > 3e9 ORDER BY c.wait_ns DESC"
     )
     paths = [str(folder / f"{name}.parquet") for name in ("calls", "spans")]
     rows = connection.execute(query, paths).fetchall()
-    assert [row[:2] for row in rows] == 2 * [("__main__.own_worker", "worker_start")]
+    assert [row[:2] for row in rows] == 2 * [("__main__.own_worker", "loading")]
     assert all(of_call == of_span for *_, of_call, of_span in rows)
     frame = pd.read_parquet(folder / "requests.parquet")
     assert sorted(frame.request_id) == sorted(request.request_id or "" for request in store.requests())

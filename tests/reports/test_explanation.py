@@ -25,7 +25,11 @@ CAUSES: Final = [
     ("ray-events-hook", "unseen", r"cancelled \(1\)"),
     ("ray-events-hook", "failed", r"^Broken\.__init__ failed: RuntimeError: no, at prog\.py:40 in __init__$"),
     ("ray-events-hook", "retried", r"^1 call of Phoenix\.__init__ ran 2 times: its actor was restarted$"),
-    ("ray-events-hook", "time", r"^2 calls of own_worker took .*13\.2 s likely for a worker to start"),
+    (
+        "ray-events-hook",
+        "time",
+        r"^2 calls of own_worker took .*6\.96 s for its function to be loaded, 6\.22 s likely for a new worker",
+    ),
     (
         "ray-events-hook",
         "time",

@@ -19,7 +19,8 @@ from spanview.reports.frames import flat_name
 
 ROOT: Final = Path(__file__).parent.parent.parent
 WAITS: Final = [
-    f"wait_{name}_ns" for name in ("retry", "arguments", "resources", "creation", "worker_start", "actor", "unknown")
+    f"wait_{name}_ns"
+    for name in ("retry", "arguments", "resources", "creation", "worker_start", "actor", "loading", "unknown")
 ]
 
 

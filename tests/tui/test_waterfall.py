@@ -247,4 +247,4 @@ async def test_what_is_only_likely_stays_dots() -> None:
         await look.until_shown("waiting before own_worker ran (likely")
         drawn = times(look.screen.query_one(Waterfall))[0]
         assert "┈┈┈" in drawn
-        assert set(drawn).isdisjoint("tarcwq?")
+        assert set(drawn).isdisjoint("tarcwql?")

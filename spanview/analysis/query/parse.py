@@ -43,7 +43,7 @@ OWN_KEYS: Final = frozenset(
     (
         *("name", "service", "kind", "status", "description", "duration", "self", "start", "depth", "trace", "span"),
         *("wait", "wait.arguments", "wait.resources", "wait.worker_start", "wait.creation", "wait.actor"),
-        *("wait.retry", "wait.unknown", "outcome"),
+        *("wait.loading", "wait.retry", "wait.unknown", "outcome"),
         *("pid", "file", "event", "scope", "any", "finding"),
         *("trace.duration", "trace.spans", "trace.errors", "trace.root", "trace.complete"),
     )

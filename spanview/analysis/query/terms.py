@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with; the column's values are indices."""
-WAITS: Final = ("arguments", "resources", "worker_start", "creation", "actor", "retry", "unknown")
+WAITS: Final = ("arguments", "resources", "worker_start", "creation", "actor", "loading", "retry", "unknown")
 """What a call may have waited for, as `analysis.ray.waited_for.WaitedFor` has it; importing that takes numpy."""
 OUTCOMES: Final = (
     *("finished", "failed", "cancelled", "worker_died", "node_died", "out_of_memory", "actor_died"),

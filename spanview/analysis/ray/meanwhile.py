@@ -16,7 +16,7 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
 comes first: one attempt, else those of one function, of which all are counted then, whoever called them; then a wait
-for a worker to start, or for an actor to be created.
+for a new worker, or for an actor to be created.
 """
 
 from __future__ import annotations

@@ -14,9 +14,8 @@ a task, an actor's creation    made ──arguments──▶ ready ──resourc
 a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
-A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start: that is
-its start, too. One that had begun before the call may still have been starting, or waited for room: that is only
-likely. What is left, as handing over a call, is unknown. What has not run yet waits for what comes next; what has
+A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start. One that
+had begun before the call may still have been starting, or waited for room: that is only likely. What is left, as handing over a call, is unknown. What has not run yet waits for what comes next; what has
 neither finished nor failed runs, as far as Ray has written.
 """
 
@@ -281,7 +280,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    put(WaitedFor.WORKER_START, np.where(is_first, between(runs, until), 0))
+    put(WaitedFor.LOADING, np.where(is_first, between(runs, until), 0))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES

@@ -19,9 +19,12 @@ class WaitedFor(StrEnum):
     RESOURCES = "a free worker"
     """Or for what else it needs, which no node had left."""
     CREATION = "its actor to be ready"
-    WORKER_START = "a worker to start"
+    WORKER_START = "a new worker"
+    """Its process started; where Ray's own events don't tell these apart, it loaded the function, too."""
     ACTOR = "its actor"
     """The actor ran something else."""
+    LOADING = "its function to be loaded"
+    """By a new worker; only Ray's own events show it."""
     UNKNOWN = "unknown"
     """As handing over a call, at the end."""
 
@@ -31,7 +34,7 @@ class WaitedFor(StrEnum):
         return self is not WaitedFor.UNKNOWN
 
     def label_of(self, extent: str, *, is_certain: bool) -> str:
-        """Return the words for a part of a wait, as `likely mostly for a worker to start`.
+        """Return the words for a part of a wait, as `likely mostly for a new worker`.
 
         Args:
             extent: Which part; empty for all of it.
@@ -40,7 +43,7 @@ class WaitedFor(StrEnum):
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
         text = f"{extent} for {self}" if extent else f"for {self}"
-        return text if is_certain or self is WaitedFor.CREATION else f"likely {text}"
+        return text if is_certain or self in _ALWAYS_SURE else f"likely {text}"
 
     @property
     def brief(self) -> str:
@@ -49,14 +52,14 @@ class WaitedFor(StrEnum):
 
     def brief_of(self, *, is_certain: bool) -> str:
         """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
-        is_sure = is_certain or self in {WaitedFor.CREATION, WaitedFor.UNKNOWN}
-        return self.brief if is_sure else f"likely {self.brief}"
+        return self.brief if is_certain or self in _ALWAYS_SURE else f"likely {self.brief}"
 
 
+_ALWAYS_SURE: Final = frozenset((WaitedFor.CREATION, WaitedFor.LOADING, WaitedFor.UNKNOWN))
 KINDS: Final = (*WaitedFor,)
 UNKNOWN: Final = KINDS.index(WaitedFor.UNKNOWN)
 """The last one."""
-LETTERS: Final = dict(zip(KINDS, "tarcwq?", strict=True))
+LETTERS: Final = dict(zip(KINDS, "tarcwql?", strict=True))
 """What a waterfall's dots begin with that stand for each, where Ray's own events say so."""
 
 

@@ -2,7 +2,7 @@
 
 µs             0    5   10   15   20   25   30
 f submitted      =
-pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
+pid 1             ┈┈┈┈┈┈┈|===f===|               a new worker, likely     : the process ran nothing before
 pid 2          |====f====|┈|===f===|             a free worker, likely: it ran something else until then
 actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain

@@ -106,11 +106,11 @@ def reason_of_last(store: Store) -> str:
     ("drawing", "text"),
     [
         ("1 m.f < 0-1\n2 m.f > 2-9", ""),
-        ("1 f < 0-1\n2 f > 900-910", "likely for a worker to start: its process ran nothing before"),
+        ("1 f < 0-1\n2 f > 900-910", "likely for a new worker: its process ran nothing before"),
         # Too quick for a start.
         ("1 f < 0-1\n2 f > 30-910", "cause unknown"),
         # A task that had waited for room would have run in a worker that got free, an actor wouldn't.
-        ("1 f < 0-1\n2 f > 20000-20010", "likely for a worker to start: its process ran nothing before"),
+        ("1 f < 0-1\n2 f > 20000-20010", "likely for a new worker: its process ran nothing before"),
         (
             "1 A.__init__ < 0-1\n2 A.__init__ > 20000-20010",
             "cause unknown",
@@ -175,11 +175,11 @@ def reason_of_last(store: Store) -> str:
         # The same of a worker, which no argument has to wait for; and a constructor has no result.
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-300\n2 f > 900-910",
-            "likely mostly for a worker to start: its process ran nothing before",
+            "likely mostly for a new worker: its process ran nothing before",
         ),
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-800\n2 f > 900-910",
-            "likely at the end for a worker to start: its process ran nothing before",
+            "likely at the end for a new worker: its process ran nothing before",
         ),
         (
             f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 g > 100-896\n4 f > 900-910",
@@ -187,7 +187,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             "1 A.__init__ < 0-1\n1 f < 1-2\n3 A.__init__ > 100-800\n2 f > 900-910",
-            "likely for a worker to start: its process ran nothing before",
+            "likely for a new worker: its process ran nothing before",
         ),
         # Of very many calls that ended meanwhile, only the last are looked at: g may be followed by any of the rest.
         (
@@ -285,9 +285,7 @@ def test_drawings(drawing: str, text: str) -> None:
     assert not reason_of_last(store_of_drawing(drawing, ending="-of-all-nodes.txt"))
 
 
-@pytest.mark.parametrize(
-    ("file", "text"), [("n-3-1717000000", "likely for a worker to start"), ("n-2-1717000000.2", "")]
-)
+@pytest.mark.parametrize(("file", "text"), [("n-3-1717000000", "likely for a new worker"), ("n-2-1717000000.2", "")])
 def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
     """What ran in the file before it, ran in that process."""
     drawing = f"n-1-1717000000 g < 0-1\nn-2-1717000000 g > 2-3\nn-1-1717000000 f < 4-5\n{file} f > 900-910"
@@ -298,13 +296,13 @@ def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("function", "began_ms", "text"),
     [
-        ("A.__init__", 6, "likely for a worker to start"),
-        ("A.__init__", 900, "likely mostly for a worker to start"),
+        ("A.__init__", 6, "likely for a new worker"),
+        ("A.__init__", 900, "likely mostly for a new worker"),
         # It was there before the call, which may have waited for a result of g.
-        ("A.__init__", 4, "likely at the end for a worker to start"),
-        ("A.__init__", None, "likely at the end for a worker to start"),
+        ("A.__init__", 4, "likely at the end for a new worker"),
+        ("A.__init__", None, "likely at the end for a new worker"),
         # A task's worker may have been started for something else.
-        ("f", 6, "likely at the end for a worker to start"),
+        ("f", 6, "likely at the end for a new worker"),
     ],
 )
 def test_an_actor_s_process_begins_for_the_actor(function: str, began_ms: int | None, text: str) -> None:
@@ -348,11 +346,11 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
             f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
             "meanwhile another call of it ran 97 ms",
         ),
-        # Another one waited for a worker to start, and did so no longer when it ran.
+        # Another one waited for a new worker, and did so no longer when it ran.
         (f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 195-196\n3 f > 191-192", ""),
         (
             f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 150-160\n3 f > 191-192",
-            "meanwhile g waited 138 ms, likely for a worker to start",
+            "meanwhile g waited 138 ms, likely for a new worker",
         ),
     ],
 )
@@ -383,8 +381,8 @@ _CHAIN: Final = f"{_EARLIER}7 f < 10-11\n8 g < 11-12\n1 h < 12-13\n"
 @pytest.mark.parametrize(
     ("drawing", "text"),
     [
-        # h waited behind g, and g behind f, which waited for a worker to start; or g ran most of the time; or neither.
-        (f"{_CHAIN}4 f > 600-610\n4 g > 611-650\n4 h > 651-652", "f waited 587 ms, likely for a worker to start"),
+        # h waited behind g, and g behind f, which waited for a new worker; or g ran most of the time; or neither.
+        (f"{_CHAIN}4 f > 600-610\n4 g > 611-650\n4 h > 651-652", "f waited 587 ms, likely for a new worker"),
         (f"{_CHAIN}4 f > 200-210\n4 g > 211-650\n4 h > 651-652", "g ran 439 ms"),
         (f"{_CHAIN}4 f > 200-380\n4 g > 381-650\n4 h > 651-652", ""),
         # What waited, cause unknown: what went on meanwhile, of the same caller.
@@ -401,7 +399,7 @@ _CHAIN: Final = f"{_EARLIER}7 f < 10-11\n8 g < 11-12\n1 h < 12-13\n"
         ("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 100-900\n2 A.f > 901-902", "A.__init__ ran 800 ms"),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
-            "A.__init__ waited 798 ms, likely for a worker to start",
+            "A.__init__ waited 798 ms, likely for a new worker",
         ),
     ],
 )
@@ -470,7 +468,7 @@ def test_names_of_other_traces_are_short_in_an_answer_too() -> None:
     store = store_of_drawing("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902")
     shown = short_names(["A.f ray.remote", "A.f ray.remote_worker"])
     text = answer_texts(answer_of(store, trace_row(store, 2)), shown)[0]
-    assert "meanwhile A.__init__ waited 798 ms, likely for a worker to start" in text
+    assert "meanwhile A.__init__ waited 798 ms, likely for a new worker" in text
 
 
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:
@@ -510,8 +508,8 @@ def test_functions_sum_it_up() -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (None, "likely for a worker to start: its process ran nothing before"),
-        (0, "likely for a worker to start: its process ran nothing before"),
+        (None, "likely for a new worker: its process ran nothing before"),
+        (0, "likely for a new worker: its process ran nothing before"),
         (1, "cause unknown"),
     ],
 )

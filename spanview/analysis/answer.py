@@ -35,8 +35,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
 from spanview.analysis.ray.told import outcome_of_attempt
-from spanview.analysis.ray.wait_causes import KINDS
-from spanview.analysis.ray.waited_for import MOST_HANDOVER_NS
+from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard

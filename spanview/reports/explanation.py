@@ -39,7 +39,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_unt
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import part_of_name
+from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
 from spanview.display.call_text import waited_for_text
@@ -450,7 +450,7 @@ class _Explanation:
             by_trace[trace].append(row)
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
         groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
-        for trace in newest[:_MOST_FAILING]:
+        for trace in self._not_within_others(newest[:_MOST_FAILING]):
             for origin, is_good in self._origins(trace, by_trace[trace]):
                 said, place = self._raised(origin)
                 groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
@@ -467,6 +467,25 @@ class _Explanation:
         texts.append(f"{count(older, 'more trace')} with failed spans" if older > 0 else "")
         if text := " and ".join(filter(None, texts)):
             yield Statement(Topic.FAILED, text, "tree -q status=ERROR")
+
+    def _not_within_others(self, traces: Sequence[int]) -> Iterator[int]:
+        """Yield failed traces without those within a request of another: a framework began them anew in a replica."""
+        spans, texts, root_of = self._spans, self._texts, self._store.trace_table.root_row
+        rows = (row for trace in traces for row in self._store.rows_of_trace(trace))
+        replicas = [row for row in rows if part_of_name(texts[spans.name[row]]) is Part.REPLICA]
+        for trace in traces:
+            root = root_of[trace]
+            is_other = root != NO_ROW and part_of_name(texts[spans.name[root]]) is None
+            around = [
+                row
+                for row in replicas
+                if is_other
+                and spans.trace[row] != trace
+                and spans.process[row] == spans.process[root]
+                and spans.start_ns[row] <= spans.start_ns[root] <= spans.end_ns[row]
+            ]
+            if len(around) != 1:
+                yield trace
 
     def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
         """Yield the span where each exception of a trace began, and whether another attempt made it good."""
@@ -638,7 +657,7 @@ class _Explanation:
         return self._said(self._short_names.get(name) or function_of(name) or "(no name)")
 
     def _said(self, name: str) -> str:
-        return sanitise(name, _MAX_NAME)
+        return sanitise(name, _MAX_NAME).strip()
 
     def _longest_of(self, name: int) -> int:
         from spanview.analysis.stats import slowest

@@ -38,7 +38,7 @@ CAUSES: Final = [
     ("killed-workers", "unseen", r"calls have no attempt"),
     ("serve", "time", r"Ingress GET /predict/\{x\}, status 200: .* queue \+ .* handling"),
     ("serve", "unusual", r"^fastapi\.endpoint itself took 1\.07 s, .* times its median"),
-    ("serve", "failed", r"^predict failed \d times: ValueError: negative x, at serve_app\.py:\d+ in __call__$"),
+    ("serve", "failed", r"GET /predict/-5 failed: ValueError: negative x, at serve_app\.py:\d+ in __call__$"),
     ("serve", "missing", r"status UNSET below \d failed requests"),
     ("ray-odd-ends", "retried", r"attempts"),
 ]
@@ -181,6 +181,14 @@ def test_exceptions_that_differ_by_numbers_are_told_once(tmp_path: Path) -> None
         "load failed: ValueError: no, at app.py:31 in load",
         "load failed: ValueError: bad row 4 of <Row at 0x7f4a>, at app.py:40 in load",
     ]
+
+
+def test_a_request_that_failed_is_told_once() -> None:
+    """What FastAPI says of it in a trace of its own, which it began in the replica, is the same failure."""
+    failed = texts(explained(str(FIXTURES / "serve")), "failed")
+    assert len([text for text in failed if "/slow failed" in text]) == 1
+    assert len([text for text in failed if "negative x" in text]) == 1
+    assert all(text.startswith("proxy_http_request ") for text in failed)
 
 
 def test_names_from_files_are_harmless(tmp_path: Path) -> None:

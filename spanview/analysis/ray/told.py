@@ -15,8 +15,9 @@ a call of an actor             made ──arguments──▶ ready ──creatio
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
 A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start. One that
-had begun before the call may still have been starting, or waited for room: that is only likely. What is left, as handing over a call, is unknown. What has not run yet waits for what comes next; what has
-neither finished nor failed runs, as far as Ray has written.
+had begun before the call may still have been starting, or waited for room: that is only likely. What is left, as
+handing over a call, is unknown. What has not run yet waits for what comes next; what has neither finished nor failed
+runs, as far as Ray has written.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from spanview.analysis.ray.names import SUBMITTED
-from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
+from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, WaitedFor
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
@@ -275,7 +276,9 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
     has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
     put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
-    put(WaitedFor.ARGUMENTS, np.where(is_retried, 0, between(np.minimum(made, ready), ready)))
+    # A call without arguments takes a moment, too.
+    arguments = between(np.minimum(made, ready), ready)
+    put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= MOST_HANDOVER_NS), 0, arguments))
     put(WaitedFor.CREATION, np.where(is_method, between(ready, sent), 0))
     put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))

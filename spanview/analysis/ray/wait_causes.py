@@ -57,6 +57,8 @@ class WaitedFor(StrEnum):
 
 _ALWAYS_SURE: Final = frozenset((WaitedFor.CREATION, WaitedFor.LOADING, WaitedFor.UNKNOWN))
 KINDS: Final = (*WaitedFor,)
+MOST_HANDOVER_NS: Final = 20_000_000
+"""So soon after a result is there, the call that takes it begins."""
 UNKNOWN: Final = KINDS.index(WaitedFor.UNKNOWN)
 """The last one."""
 LETTERS: Final = dict(zip(KINDS, "tarcwql?", strict=True))

@@ -30,7 +30,7 @@ from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
 from spanview.analysis.ray.told import told_tasks, told_waits
-from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor, WaitSum
+from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
@@ -57,8 +57,6 @@ _MOST_START_NS: Final = 10_000 * _MILLISECOND
 """An actor's worker that takes longer may have waited for room, unless a file's name tells when its process began."""
 LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
-MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
-"""So soon after a result is there, the call that takes it begins."""
 _MAX_RECORDS: Final = 20_000
 """Attempts whose records are read for their numbers, those that waited longest; further ones count as first ones."""
 _NO_CALL: Final = -1

@@ -254,6 +254,21 @@ def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None
     assert counted["__main__.wide"] == (3, 0, 3)
 
 
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_loading_is_no_start_and_handing_over_no_argument(recording: str) -> None:
+    """A new worker took seconds to load a function; and only calls that take others' results waited for arguments."""
+    store = load_store(FIXTURES / recording)
+    called = {call.attempts[0]: call.function for call in calls_of(store) if call.attempts}
+    reasons = AllAttempts(store).reasons_of([*called])
+    parts = [(function, reasons.parts_of(row)) for row, function in called.items()]
+    assert {function for function, of_call in parts if WaitedFor.ARGUMENTS in of_call} == {
+        "__main__.after",
+        "Queue.put",
+    }
+    loading = [of_call[WaitedFor.LOADING] for function, of_call in parts if function == "__main__.own_worker"]
+    assert min(loading) > 1_000_000_000
+
+
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_attempts_of_which_ray_alone_knows(attempts: int) -> None:
     """A call whose first attempt died with its worker, which leaves no span under Ray's own hook, was tried again."""

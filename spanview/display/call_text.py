@@ -94,10 +94,11 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     cold = sum(function.cold_starts for function in functions)
     if not cold:
         return ""
-    waits = [function.waited_for.get(WaitedFor.WORKER_START, WaitSum(0, 0)) for function in functions]
-    calls, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
-    words = ("together " if calls > 1 else "") + ("likely " if certain_ns < ns else "")
-    return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting)" if calls else "")
+    kinds = WaitedFor.WORKER_START, WaitedFor.LOADING
+    waits = [function.waited_for.get(kind, WaitSum(0, 0)) for function in functions for kind in kinds]
+    _, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
+    words = ("together " if cold > 1 else "") + ("likely " if certain_ns < ns else "")
+    return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting)" if ns else "")
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rays_word import Attempt
     from spanview.analysis.ray.calls import Call
+    from spanview.analysis.ray.waited_for import WaitReason
     from spanview.index.store import Store
 
 _LEAST_NS: Final = 50_000_000
@@ -47,6 +48,8 @@ class Claims:
     wrong: list[str] = field(default_factory=list)
     tasks: int = 0
     """How many tasks there were beside whose spans Ray's events were."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Of what kinds these were, and what became of them."""
     different: list[str] = field(default_factory=list)
     """What was told of these otherwise than Ray's events have it."""
     unknown: Counter[str] = field(default_factory=Counter)
@@ -90,6 +93,7 @@ class Claims:
         named = {row: each["ray.task_id"] for row, each in said.items() if "ray.submitter_task_id" in each}
         tasks = {row: attempts.get(str(named.get(row)), []) for row in said}
         self.tasks += sum(map(bool, tasks.values()))
+        self.kinds += Counter(f"{task[0].kind} {task[0].outcome}" for task in tasks.values() if task)
         self.different += [f"{spans}: {text}" for text in differences(store, tasks)]
 
     @property
@@ -104,44 +108,88 @@ def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[st
     Args:
         tasks: The attempts of each call's task, the last one first, by the rows of the calls.
     """
-    calls, different = [*calls_of(store)], list[str]()
-    became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
+    among, different = calls_of(store), list[str]()
+    calls = [*among]
+    became = outcomes_of(store, calls, reasons_of(store, among))
     waits = AllAttempts(store).reasons_of([call.attempts[0] for call in calls if call.attempts])
+    broken = _broken_actors(store, calls)
     for call in calls:
         task, told = tasks[call.row], became[call.row]
-        made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)
-        expected_outcome = (made or task[0]).outcome if task else ""
-        # What Ray said last may be older than what spans prove.
-        is_proven = expected_outcome in {"pending", "running"} and told == _by_spans_alone(store, call)
-        if task and not is_proven and (told.outcome.key, told.certainty) != (expected_outcome, Certainty.CERTAIN):
-            different.append(f"{call.function}: {told}, but {task[0].outcome}")
-        if not (task and call.attempts and (call.wait_ns or 0) >= _HANDOVER_NS):
+        if not task:
             continue
-        parts = {kind.name.lower(): ns for kind, ns in waits.parts_of(call.attempts[0]).items()}
-        expected = _expected_waits(store, call, task)
-        if expected and parts != expected:
-            different.append(f"{call.function}: {parts}, but {dict(expected)}")
+        made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)
+        outcome = (made or task[0]).outcome
+        # What Ray said last may be older than what spans prove.
+        is_proven = outcome in {"pending", "running", "unknown"} and told == _by_spans_alone(store, call, broken)
+        certainty = None if outcome == "unknown" else Certainty.CERTAIN
+        expected = _interrupted(store, call, outcome) or (outcome, certainty)
+        if not is_proven and (told.outcome.key, told.certainty) != expected:
+            different.append(f"{call.function}: {told}, but {outcome}")
+        if call.attempts and (call.wait_ns or 0) >= _HANDOVER_NS:
+            attempt, expected_parts, is_certain = _expected_waits(store, call, task)
+            parts = {kind.name.lower(): ns for kind, ns in waits.parts_of(call.attempts[0]).items()}
+            reason = waits.get(call.attempts[0])
+            if expected_parts and parts != expected_parts:
+                different.append(f"{call.function}: {parts}, but {dict(expected_parts)}")
+            elif expected_parts and (wrong := _wrong_reason(reason, attempt, expected_parts, is_certain=is_certain)):
+                different.append(f"{call.function}: {reason}, but {wrong}")
     return different
 
 
-def _by_spans_alone(store: Store, call: Call) -> Became | None:
+def _wrong_reason(
+    reason: WaitReason | None, attempt: Attempt, parts: Mapping[str, int], *, is_certain: bool
+) -> tuple[object, ...]:
+    """Return what is to be said of a wait in a few words, where something else is; else nothing."""
+    known = {part: ns for part, ns in parts.items() if part != "unknown"}
+    most = max(known, key=known.__getitem__, default="unknown")
+    if is_certain and parts.get("unknown", 0) > known.get(most, 0):
+        most = "unknown"
+    asked = attempt.asked if most == "resources" else ""
+    expected = most, 2 * parts[most] >= sum(parts.values()), is_certain, asked
+    said = reason and (reason.waited_for.name.lower(), reason.is_most, reason.is_certain, reason.detail)
+    return () if said == expected else expected
+
+
+def _interrupted(store: Store, call: Call, outcome: str) -> tuple[str, Certainty | None] | None:
+    """Return what is said of a call whose last attempt was cut off, as its record says, though Ray has it otherwise."""
+    attributes = store.span(call.attempts[-1]).attributes if call.attempts else {}
+    ended_by = str(attributes.get("ray.ended_by", ""))
+    if not ended_by or "exit_actor" in ended_by or outcome not in {"finished", "failed"}:
+        return None
+    if re.match(r"([\w.]*\.)?(CancelledError|KeyboardInterrupt)\b", ended_by):
+        return "cancelled", Certainty.LIKELY
+    return ("unknown", None) if outcome == "finished" else None
+
+
+def _broken_actors(store: Store, calls: Sequence[Call]) -> set[str]:
+    """Return the classes of whose constructors each attempt failed."""
+    ends = defaultdict[str, set[bool]](set)
+    for call in calls:
+        if call.function.endswith(".__init__") and call.attempts:
+            ends[call.function.removesuffix("__init__")].add(store.spans.status[call.attempts[-1]] == ERROR)
+    return {actor for actor, have_failed in ends.items() if have_failed == {True}}
+
+
+def _by_spans_alone(store: Store, call: Call, broken: set[str]) -> Became | None:
     """Return what an attempt shows that has an end, or a constructor that failed; None where neither is there."""
     if call.attempts and store.spans.end_ns[call.attempts[-1]] != NO_TIME:
         has_failed = store.spans.status[call.attempts[-1]] == ERROR
         return Became(CallOutcome.FAILED if has_failed else CallOutcome.FINISHED)
-    actor = f"{call.function.rpartition('.')[0]}.__init__"
-    made = [each for each in calls_of(store) if each.function == actor and each.attempts]
-    if made and all(store.spans.status[each.attempts[-1]] == ERROR for each in made):
+    if call.function.rpartition(".")[0] + "." in broken:
         return Became(CallOutcome.CONSTRUCTOR_FAILED)
     return None
 
 
-def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> Mapping[str, int]:
+def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[Attempt, Mapping[str, int], bool]:
+    """Return which attempt of a task left the first span of its call, what that waited for, and if that is certain."""
     row = call.attempts[0]
     start = store.spans.start_ns[row]
     match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
+    began = int(match[2]) * 1_000_000 if match else 0
     attempt = next(each for each in task if each.begun_ns <= start)
-    return attempt.parts_ns(store.spans.end_ns[call.row], int(match[2]) * 1_000_000 if match else 0, start)
+    parts = attempt.parts_ns(store.spans.end_ns[call.row], began, start)
+    is_new = attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK"
+    return attempt, parts, not is_new or began >= attempt.made_ns
 
 
 def tasks_by_name(store: Store, events: Path) -> dict[int, Sequence[Attempt]]:

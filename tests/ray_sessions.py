@@ -45,7 +45,8 @@ assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
 
 # Runs a program as `python FILE` does, with some options added to its `ray.init`, and without three processes that
 # trace nothing, near half of what it costs to start a Ray: the dashboard's, that which asks for more machines, and that
-# which prints in the driver what workers print, unless an option asks for it.
+# which prints in the driver what workers print, unless an option asks for it. The dashboard's agent does as little as
+# it can: a node that has waited for it for fifteen seconds ends, which a busy machine comes to.
 _PYTHON: Final = """
 import functools
 import json
@@ -55,9 +56,11 @@ import sys
 
 import ray
 import ray._private.node
+import ray._private.utils
 
 ray._private.node.Node.start_api_server = lambda self, **named: None
 ray._private.node.Node.start_monitor = lambda self: None
+ray._private.utils.get_dashboard_dependency_error = lambda: ImportError("not asked for")
 options = json.loads(os.environ["INIT_OPTIONS"])
 if not options.get("log_to_driver"):
     ray._private.node.Node.start_log_monitor = lambda self: None

@@ -17,7 +17,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,6 +55,10 @@ class Attempt:
     error: str = ""
     message: str = ""
     worker: str = ""
+    is_over: bool = False
+    """Whether the drivers of its session have ended."""
+    asked: str = ""
+    """What it asks for, as in `1 CPU and a runtime environment of its own`."""
     is_first: bool = False
     """Whether its worker ran nothing before."""
 
@@ -101,6 +105,17 @@ class Attempt:
         parts["unknown"] = max(0, started_ns - since_ns - parts.total())
         return +parts
 
+    def hear(self, info: Mapping[str, Any], news: Mapping[str, Any]) -> None:
+        """Take what a line says of it."""
+        self.kind, self.name = info.get("type", self.kind), info.get("func_or_class_name", self.name)
+        self.asked, self.worker = _asked(info) or self.asked, self.worker or news.get("worker_id", "")
+        error = news.get("error_info", {})
+        self.error = self.error or error.get("error_type", "")
+        self.message = self.message or error.get("error_message", "")
+        # An actor that is started again goes through the states of its first attempt once more.
+        for state, ns in news.get("state_ts_ns", {}).items():
+            self.states[state] = min(int(ns), self.states.get(state, int(ns)))
+
     @property
     def begun_ns(self) -> int:
         """When it entered its first state."""
@@ -120,7 +135,9 @@ class Attempt:
             if self.error == "ACTOR_DIED" and "Traceback" in self.message:
                 return "constructor_failed"
             return _OUTCOMES.get(self.error, "failed")
-        return "finished" if "11" in self.states else "running" if _RUNS in self.states else "pending"
+        if "11" in self.states:
+            return "finished"
+        return "pending" if _RUNS not in self.states else "unknown" if self.is_over else "running"
 
     def has_begun(self, ns: int) -> bool:
         """Whether it ran at a time."""
@@ -150,10 +167,28 @@ def _text_of(id_: str) -> str:
     return base64.b64encode(bytes.fromhex(id_)).decode()
 
 
+def _asked(info: Mapping[str, Any]) -> str:
+    wanted = sorted(info.get("required_resources", {}).items())
+    amounts = ", ".join(f"{amount:g} {name}" for name, amount in wanted)
+    environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
+    return " and ".join(filter(None, (amounts, "a runtime environment of its own" * bool(environment))))
+
+
+def _is_over(folder: Path) -> bool:
+    """Return whether all drivers of a session have ended that its files name."""
+    jobs: dict[str, bool] = {}
+    for path in folder.glob("event_EXPORT_DRIVER_JOB*"):
+        whole, _, _ = path.read_text().rpartition("\n")
+        events = (json.loads(line)["event_data"] for line in whole.splitlines())
+        jobs |= {event["job_id"]: bool(event.get("is_dead")) for event in events}
+    return bool(jobs) and all(jobs.values())
+
+
 def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
     """Return what event files say of the attempts of tasks, the last one first, by the task's id in hex."""
     attempts: dict[tuple[str, int], Attempt] = {}
     for path in files:
+        is_over = _is_over(path.parent)
         for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
             try:
                 event = json.loads(line)["event_data"]
@@ -161,16 +196,8 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
                 assert not line.endswith("\n"), "only the last one may still be written"
                 continue
             key = base64.b64decode(event["task_id"]).hex(), int(event["attempt_number"])
-            attempt, news = attempts.setdefault(key, Attempt()), event.get("state_updates", {})
-            attempt.kind = event.get("task_info", {}).get("type", attempt.kind)
-            attempt.name = event.get("task_info", {}).get("func_or_class_name", attempt.name)
-            # An actor that is started again goes through the states of its first attempt once more.
-            attempt.number, error = key[1], news.get("error_info", {})
-            attempt.error = attempt.error or error.get("error_type", "")
-            attempt.message = attempt.message or error.get("error_message", "")
-            for state, ns in news.get("state_ts_ns", {}).items():
-                attempt.states[state] = min(int(ns), attempt.states.get(state, int(ns)))
-            attempt.worker = attempt.worker or news.get("worker_id", "")
+            attempt = attempts.setdefault(key, Attempt(number=key[1], is_over=is_over))
+            attempt.hear(event.get("task_info", {}), event.get("state_updates", {}))
     firsts: dict[str, Attempt] = {}
 
     def begun(attempt: Attempt) -> int:

@@ -5,6 +5,7 @@ Each is a real Ray program of its own, under spanview's hook, in a session that 
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from spanview.ray import EVENTS
 from .figures import Figures, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 HOOK: Final = "spanview.ray.hook:setup_tracing"
@@ -109,7 +111,9 @@ MANY: Final = 20
 def _say_what_ray_says(trials: int, folder: Path) -> Figures:
     figures, claims = Figures(), Claims()
     for text in [*PROGRAMS.values()][:trials]:
-        _run(folder / f"{figures.trials}", f"{HEAD}{text}{_TAIL}", claims)
+        with run_program(folder / f"{figures.trials}", f"{HEAD}{text}") as recording:
+            claims.hold(*recording)
+            claims.hold_told(*recording)
         figures.trials += 1
     figures.expect(holds=claims.told.total() >= trials, what=f"little is told: {claims.told}")
     for said, count in claims.told.items():
@@ -124,27 +128,33 @@ def _say_what_ray_says(trials: int, folder: Path) -> Figures:
     return figures
 
 
-def _run(folder: Path, text: str, claims: Claims) -> None:
+@contextmanager
+def run_program(folder: Path, text: str) -> Iterator[tuple[Path, Path]]:
+    """Run a program to its end; a context that has the folders of its spans and of Ray's events."""
     folder.mkdir()
     with RaySession(folder) as session:
-        session.write("program.py", text)
+        session.write("program.py", f"{text}{_TAIL}")
         options = {**SMALL, "num_cpus": 3, "_tracing_startup_hook": HOOK, "log_to_driver": False}
         environment = {"SPANVIEW_DIR": str(folder / "spans"), **EVENTS}
         done = session.run("python program.py", environment, options)
         assert done.returncode == 0, done.stderr[-2_000:]
-        claims.hold(folder / "spans", session.folder_of("export_events"))
-        claims.hold_told(folder / "spans", session.folder_of("export_events"))
+        yield folder / "spans", session.folder_of("export_events")
+
+
+def needs_ray() -> str:
+    """Say why a row can't be had; empty where it can."""
+    return "" if find_spec("ray") else "there is no Ray here"
 
 
 ROWS: Final = (
     Row(
-        "37",
+        "37a",
         "what calls waited for, by Ray's own events",
         "programs",
         len(PROGRAMS),
         1,
         _say_what_ray_says,
         None,
-        lambda: "" if find_spec("ray") else "there is no Ray here",
+        needs_ray,
     ),
 )

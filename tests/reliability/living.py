@@ -11,7 +11,6 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +29,7 @@ from spanview.sources.processes import Processes
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
-from .causes import HEAD, HOOK, MANY, PROGRAMS
+from .causes import HEAD, HOOK, MANY, PROGRAMS, needs_ray
 from .figures import Figures, Row
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ def _watch(folder: Path, text: str, environment: Mapping[str, str], heard: _Hear
         told.session.look()
         last = {task: of_task[0].outcome for task, of_task in attempts_in(_files(events)).items()}
         # What isn't over there may be, as its span shows: the last lines of workers are lost when their driver ends.
-        open_ones = {"running", "pending"}
+        open_ones = {"running", "pending", "unknown"}
         heard.wrong += [
             f"{function} is {key}"
             for function, task, key in _outcomes(told)
@@ -226,6 +225,6 @@ ROWS: Final = (
         1,
         _say_it_live,
         _SOON_S,
-        lambda: "" if find_spec("ray") else "there is no Ray here",
+        needs_ray,
     ),
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _SOAKS: Final = "30b"
 """The row of fifty writers, beside which nothing is to be timed."""
-_RAY: Final = ("36", "37")
+_RAY: Final = ("36", "37a", "37b")
 """The rows that start real Ray programs."""
 
 

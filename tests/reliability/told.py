@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from claims import Claims
+from claims import LEAST_RIGHT, Claims
 
 from .causes import HEAD, needs_ray, run_program
 from .figures import Figures, Row
@@ -130,10 +130,13 @@ def _say_all_of_it(trials: int, folder: Path) -> Figures:
         if claims.tasks < trials:
             with run_program(folder / f"{number}", f"{_HEAD}{text}") as recording:
                 claims.hold_told(*recording)
+                claims.hold(*recording)
     figures.trials = claims.tasks
+    figures.expect(holds=claims.share >= LEAST_RIGHT, what=[claims.right, claims.told, *claims.wrong])
     for each in claims.different:
         figures.expect(holds=False, what=each)
-    figures.notes = [f"{count} {what}" for what, count in claims.kinds.most_common()]
+    figures.notes = [f"{claims.right.total()} of {claims.told.total()} right without its events"]
+    figures.notes += [f"{count} {what}" for what, count in claims.kinds.most_common()]
     return figures
 
 

@@ -10,7 +10,7 @@ actor 5             |=A.__init__=||==A.f==|      the actor to be created; certai
 Spans name neither the arguments of a call nor the resources that it needs. That an earlier call of the same caller had
 just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
 the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
-like that, Ray's events make 444 of 444 so.
+like that, Ray's events make 670 of 678 so.
 An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
 process began, the wait for its start began then, and that of a task not before. What other calls of an actor waited
 for says nothing of the next one: its own wait ended with something else.

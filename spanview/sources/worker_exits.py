@@ -83,7 +83,7 @@ def _cause_in(log: bytes, worker: bytes) -> str:
         if _GONE in line:
             break
         lines.append(line)
-        place = log.find(worker, place + len(line))
+        place = log.find(worker, place + len(worker))
     return next((cause for mark, cause in _IN_ORDER.items() if any(mark in line for line in lines)), "")
 
 

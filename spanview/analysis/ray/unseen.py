@@ -41,9 +41,8 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
     spans, names = store.spans, store.names.texts
     guessed: dict[int, Guess] = {}
     child_names: dict[int, set[int]] = {}
-    children_of: dict[int, list[int]] = {}
-    for node, span_id in enumerate(tree.missing, len(tree.rows)):
-        rows = children_of[span_id] = [tree.rows[child] for child in tree.children(node)]
+    children_of = _below_missing(tree)
+    for span_id, rows in children_of.items():
         called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
         if len(called) == 1 and (name := called.pop()).endswith(RAN):
             function = name.removesuffix(RAN)
@@ -87,12 +86,17 @@ def begun_calls(store: Store, calls: Sequence[int]) -> set[int]:
         by_trace[spans.trace[row]].append(row)
     begun = set[int]()
     for trace, rows in by_trace.items():
-        tree = store.tree(trace)
-        for node in range(len(tree.rows), len(tree.rows) + len(tree.missing)):
-            children = [tree.rows[child] for child in tree.children(node)]
-            if len(tree.missing) * len(rows) <= _MAX_PAIRS and all(spans.kind[row] != CONSUMER for row in children):
+        below = _below_missing(store.tree(trace)).values()
+        for children in below if len(below) * len(rows) <= _MAX_PAIRS else ():
+            if all(spans.kind[row] != CONSUMER for row in children):
                 begun.update(_only_call(store, rows, children))
     return begun
+
+
+def _below_missing(tree: TraceTree) -> dict[int, list[int]]:
+    """Return the rows of the children of each missing parent, by its span id."""
+    nodes = enumerate(tree.missing, len(tree.rows))
+    return {span_id: [tree.rows[child] for child in tree.children(node)] for node, span_id in nodes}
 
 
 def _only_call(store: Store, calls: Sequence[int], children: list[int]) -> list[int]:

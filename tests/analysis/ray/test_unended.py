@@ -358,6 +358,14 @@ WORKER: Final = "2f9c01" + "0" * 50
             ("Received KillLocalActor RPC ID", "Disconnecting worker, graceful=true, disconnect_type=1, ID"),
             "its actor was killed, or had no more users",
         ),
+        (
+            (
+                "Started worker process with pid 7, in a line that is longer than the next one: ID",
+                "Received KillLocalActor RPC ID",
+                "Disconnecting worker, graceful=true, disconnect_type=1, ID",
+            ),
+            "its actor was killed, or had no more users",
+        ),
         (("Stop: sending SIGTERM to pgid=7 ID", "Stop: sending SIGKILL to pgid=7 ID"), "its node was stopped"),
         (("Disconnecting worker, graceful=true, disconnect_type=3, ID",), LEFT),
         (

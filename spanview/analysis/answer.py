@@ -149,7 +149,9 @@ class UnseenCalls:
     untraced: tuple[str, ...] = ()
     """The names of those that ran or run, certainly or likely, and that tracing leaves out."""
     never_ran: int = 0
-    """How many of the first never ran, certainly or likely."""
+    """How many of the first have not run, certainly or likely."""
+    unsent: tuple[tuple[str, str], ...] = ()
+    """The names of those of which Ray says what they wait, or waited, for, and in a clause what that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,7 +538,10 @@ class _AlongPaths:
         whys = without_attempt(self._store, reasons)
         untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
         without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
-        return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()))
+        unsent = tuple(
+            (texts[spans.name[row]], why.brief) for row, why in whys.items() if why.brief and not why.was_sent
+        )
+        return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()), unsent)
 
     def _find_generators(self) -> dict[int, dict[str, None]]:
         """Return the names of attempts on paths that are generators, in order, by trace."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.index.lives import OpenEnd
 
-_MAX_NAME_LENGTH: Final = 60
+_MAX_NAME_LENGTH, _MAX_REASON = 60, 120
 _MOST_PARTS: Final = 4
 _MOST_CAUSES: Final = 3
 _BETWEEN: Final = "   "
@@ -72,7 +72,7 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
     cut, unsure = (f"not sure: {said[0]}, …" if len(said) > 1 else doubts), "not sure" if said else ""
     sums, plain = line.sums(), line.plain
     lines = [*((text, doubts) for text in sums[:2]), (plain, doubts), (plain, cut)] if said else []
-    lines += [(text, unsure) for text in sums]
+    lines = [(line.with_unsent, doubts), *lines, *((text, unsure) for text in sums)]
     return _ever_shorter(_BETWEEN.join(filter(None, texts)) for texts in lines)
 
 
@@ -90,7 +90,7 @@ def as_far_as_known(texts: Sequence[str], end: OpenEnd | None, *, is_first: bool
 def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     """Return where a trace's time went, where there is room for all of it: the first of `answer_texts`."""
     line = _Line(answer, short)
-    return _BETWEEN.join(filter(None, (line.whole, line.doubts_text)))
+    return _BETWEEN.join(filter(None, (line.with_unsent, line.doubts_text)))
 
 
 def stretch_text(stretch: Stretch, short: Mapping[str, str]) -> str:
@@ -218,6 +218,14 @@ class _Line:
     def _only(self, phrase: str) -> str:
         """Return the total where one part alone is long enough to be shown."""
         return f"{self.total}, {'all' if len(self._answer.parts) == 1 else 'nearly all'} {phrase}"
+
+    @property
+    def with_unsent(self) -> str:
+        """The same, and what a call waits, or waited, for that no worker has got, as Ray says."""
+        unsent, whole = self._answer.unseen_calls.unsent, self.whole
+        more = f", and {len(unsent) - 1:,} more" if len(unsent) > 1 else ""
+        said = [f"{self._name(name)} {sanitise(text, _MAX_REASON)}{more}" for name, text in unsent[:1]]
+        return "; ".join((whole, *said)) if whole else ""
 
     @property
     def doubts_text(self) -> str:

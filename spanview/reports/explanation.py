@@ -374,11 +374,6 @@ class _Explanation:
             return
         last_ns = max(store.trace_table.end_ns[trace], *until.values(), 0)
         (text,) = as_far_as_known([text], ran_until(unended).end_at(last_ns))
-        # Of a call that never ran, its submission says little.
-        waited = [(row, why.brief) for row, why in reasons.items() if why.brief and not why.was_sent]
-        if waited and "not sure" not in text:
-            row, brief = waited[0]
-            text += f"; {self._short(self._texts[self._spans.name[row]])} {sanitise(brief, _MAX_MESSAGE)}"
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)

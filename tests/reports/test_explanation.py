@@ -245,6 +245,18 @@ def test_what_ray_says_never_ran_leaves_no_doubt() -> None:
     assert first == f"4.77 ms, all submitting never; {waited}"
 
 
+def test_what_no_worker_has_got_yet_waits(tmp_path: Path) -> None:
+    """While its driver may live, Ray's word is the answer, too, of one trace and of several."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    folder = folder_of(tmp_path, [call, build.span("other", trace=2, duration=3)])
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, dict.fromkeys("12", EPOCH_NS)))
+    said = "5 µs, all submitting f; f waits for 1 CPU"
+    assert texts(explained("-q", "name~f", folder), "time")[0] == said
+    assert texts(explained(folder), "time")[0] == f"the slowest of 2 traces, f: {said}"
+
+
 @pytest.mark.parametrize("says_end", [True, False])
 def test_an_attempt_without_an_end_has_one_where_ray_says_so(tmp_path: Path, *, says_end: bool) -> None:
     """What passed from when Ray says that an attempt had failed to the next one was waiting."""

@@ -103,7 +103,7 @@ class Why:
     brief: str = ""
     """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
     was_sent: bool = True
-    """Whether a worker got it, or may still; False where Ray says that none ever did."""
+    """Whether a worker may have got it; False where Ray says that none has."""
     or_else: str = ""
     """What may have become of it, as far as the files show, besides what `OPEN_TEXT` says."""
 
@@ -115,7 +115,7 @@ class Why:
 
     @property
     def never_ran(self) -> bool:
-        """Whether it never ran, certainly or likely."""
+        """Whether it has not run, certainly or likely."""
         return self.follows_failure or not self.was_sent
 
     @property
@@ -506,8 +506,7 @@ class _Reasons:
             return Why(told.outcome, f"Ray says: {told.text}", Certainty.CERTAIN, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
-        was_sent, may_run = told.was_sent or not told.is_over, not told.is_over
-        return Why(reason, text, Certainty.CERTAIN, may_run=may_run, brief=told.text, was_sent=was_sent)
+        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text, was_sent=told.was_sent)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

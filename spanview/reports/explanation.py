@@ -31,6 +31,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, exceptions_in, failed_rows, retried_attempts
 from spanview.analysis.forest_selftime import times_in
 from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.exits import exits_among
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
@@ -446,7 +447,8 @@ class _Explanation:
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
         groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
         for trace in self._not_within_others(newest[:_MOST_FAILING]):
-            for origin, is_good in self._origins(trace, by_trace[trace]):
+            failed = {*by_trace[trace]}
+            for origin, is_good in self._origins(trace, [*failed.difference(exits_among(self._store, failed))]):
                 said, place = self._raised(origin)
                 groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
         in_order = sorted(groups.items(), key=lambda group: (group[0][3], -len(group[1])))

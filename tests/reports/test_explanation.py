@@ -191,6 +191,13 @@ def test_a_request_that_failed_is_told_once() -> None:
     assert all(text.startswith("proxy_http_request ") for text in failed)
 
 
+def test_an_actor_that_exited_did_not_fail() -> None:
+    """`exit_actor` ends a method with an exception, which is none of the program's."""
+    failed = texts(explained(str(FIXTURES / "ray-odd-actors")), "failed")
+    assert any("BadInit.__init__ failed" in text for text in failed)
+    assert not any("AsyncioActorExit" in text for text in failed)
+
+
 def test_names_from_files_are_harmless(tmp_path: Path) -> None:
     """Nothing of a name or a message acts on a terminal, however long it is."""
     build = Builder()

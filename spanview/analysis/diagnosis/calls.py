@@ -123,11 +123,11 @@ def generators(facts: Facts) -> Finding:
     texts, names = facts.store.names.texts, facts.column("name")
     numbers = [number for number, text in enumerate(texts) if text.removesuffix(RAN) in known and text.endswith(RAN)]
     rows = np.flatnonzero(facts.ran & np.isin(names, numbers))
-    attempts, functions = number(len(rows), "attempt", "attempts"), number(len(known), "function", "functions")
+    attempts = number(len(rows), "attempt is", "attempts are")
     likely = sum(certainty is Certainty.LIKELY for certainty in known.values())
-    doubt = f" ({likely:,} of the functions likely)" if likely else ""
-    belong = "belongs" if len(rows) == 1 else "belong"
-    detail = f"{attempts} of {functions} {belong} to generators{doubt}: their running times and results aren't known."
+    doubt = f" ({likely:,} of them likely)" if 0 < likely < len(known) else ", likely" * bool(likely)
+    lost = "its running time and result" if len(rows) == 1 else "their running times and results"
+    detail = f"{attempts} of {number(len(known), 'generator', 'generators')}{doubt}: {lost} aren't known."
     return facts.of_spans(Kind.GENERATORS, rows.tolist(), detail)
 
 

@@ -35,7 +35,7 @@ from spanview.analysis.ray.exits import exits_among
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
-from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names
+from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_until
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
@@ -274,7 +274,7 @@ class _Explanation:
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed", "check")
-        rays_own, root_of = rays_own_names(store), table.root_row
+        rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.
         others = [
             trace for trace in traces if root_of[trace] != NO_ROW and self._spans.name[root_of[trace]] not in rays_own

@@ -300,9 +300,10 @@ def test_an_attempt_without_an_end_has_one_where_ray_says_so(tmp_path: Path, *, 
     assert said in first
 
 
-def test_rays_own_traces_are_not_the_slowest(tmp_path: Path) -> None:
+@pytest.mark.parametrize("call", ["ServeController.__init__", "ServeReplica:default:Front.push_proxy_handle"])
+def test_rays_own_traces_are_not_the_slowest(tmp_path: Path, call: str) -> None:
     """A trace that one of Ray's own calls began, such as Serve's controller, is none of the program's."""
     build = Builder()
-    own = build.span("ServeController.__init__ ray.remote", trace=1, duration=90_000, kind="PRODUCER")
+    own = build.span(f"{call} ray.remote", trace=1, duration=90_000, kind="PRODUCER")
     document = explained(folder_of(tmp_path, [own, *build.draw("root 0-100", trace=2)]))
     assert texts(document, "time")[0] == "the only trace of the program, root: 100 µs, all in root"

@@ -87,10 +87,6 @@ def traces_table(
         facts = model.facts(trace)
         return unknown if facts is None else told(facts)
 
-    def called(trace: int) -> str:
-        name = model.root_name(trace)
-        return model.name_without_root(trace) if name is None else name
-
     def name_cells(trace: int) -> int:
         return cell_len("".join(piece.text for piece in name_pieces(model, trace, MAX_LENGTH)).rstrip())
 
@@ -152,7 +148,7 @@ def traces_table(
             wants=name_cells,
             gap=2,
             key=TraceColumn.ROOT,
-            value=called,
+            value=model.name_of,
             ranks=Ranks.NAMES,
             name="name",
             meaning="what its root is called, of a request to Ray Serve with the route",

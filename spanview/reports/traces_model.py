@@ -492,6 +492,11 @@ class TracesModel:
         name = self.root_groups.of_trace(trace)
         return None if name is None else self.called(name)
 
+    def name_of(self, trace: int) -> str:
+        """Return what a trace is called, with a root or without; from a file."""
+        name = self.root_name(trace)
+        return self.name_without_root(trace) if name is None else name
+
     def called(self, name: str) -> str:
         """Return what traces are called, by the name of their root or group."""
         return name_of_trace(self.names[name])

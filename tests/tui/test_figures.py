@@ -159,7 +159,7 @@ async def test_traces_and_preview(recording: str) -> None:
         for _ in range(min(8, len(traces))):
             await settled(look.app, look.pilot)
             assert first.chosen_trace is not None
-            trace = traces[format_trace_id(look.app.trace_id(first.chosen_trace))]
+            trace = traces[format_trace_id(look.app._store.trace_table.trace_id(first.chosen_trace))]
             heads, lasted = look.line_of("DURATION"), duration(trace["duration_ns"])
             # The preview follows the cursor when it rests.
             await look.until(partial(previews, look, heads, lasted))
@@ -188,7 +188,7 @@ async def test_answer_of_each_trace(recording: str) -> None:
             await settled(look.app, look.pilot)
             screen = look.screen
             assert isinstance(screen, TraceScreen)
-            trace = traces[format_trace_id(look.app.trace_id(screen.trace))]
+            trace = traces[format_trace_id(look.app._store.trace_table.trace_id(screen.trace))]
             assert texts_of(look.header)[0] == duration(trace["duration_ns"])
             assert f" {count(trace['span_count'], 'span')} " in look.header
             assert (f"✖ {count(trace['error_count'], 'error')}" in look.header) == bool(trace["error_count"])

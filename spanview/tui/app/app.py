@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.ray.running import Running
     from spanview.index.store import Store
+    from spanview.reports.traces_model import TracesModel
     from spanview.sources.logs import Logs
     from spanview.tui.app.feed import Feed
     from spanview.tui.app.opening import Opening
@@ -155,6 +156,10 @@ class SpanviewApp(App[None]):
     def first_screen(self) -> TracesScreen:
         """The list of traces."""
         return next(screen for screen in self.screens() if isinstance(screen, TracesScreen))
+
+    @property
+    def _list(self) -> TracesModel:
+        return self.first_screen.traces.model
 
     def on_mount(self) -> None:
         """Show the traces and begin to read."""
@@ -394,15 +399,11 @@ class SpanviewApp(App[None]):
 
     def is_growing(self, trace: int) -> bool:
         """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
-        return trace in self.first_screen.traces.model.growing
-
-    def trace_id(self, trace: int) -> int:
-        """Return the id of a trace as 128 bits; 0 where it has none that is usable."""
-        return self._store.trace_table.trace_id(trace)
+        return trace in self._list.growing
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, of a Ray function its short name, safe to print."""
-        return sanitise(self.first_screen.name_of(trace), 80) or "(no name)"
+        return sanitise(self._list.name_of(trace), 80) or "(no name)"
 
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
@@ -413,7 +414,7 @@ class SpanviewApp(App[None]):
         else:
             first, screen = self.first_screen, self.screen
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
-            trace_id = 0 if trace is None else self.trace_id(trace)
+            trace_id = 0 if trace is None else self._store.trace_table.trace_id(trace)
             shown = format_trace_id(trace_id) if trace_id else None
             self.again = self._opening._replace(follow=True, query=first.filter.text, trace=shown)
             self.exit()
@@ -500,7 +501,7 @@ class SpanviewApp(App[None]):
     @property
     def made_good(self) -> Collection[int]:
         """The rows of the errors that a retry made good, as far as that is known."""
-        return self.first_screen.marks.made_good
+        return self._list.made_good
 
     # -- settings and themes -----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from spanview.model.ids import format_trace_id
 from spanview.tui.diff.side import ComparedSide
 
 if TYPE_CHECKING:
+    from spanview.index.store import Store
     from spanview.tui.viewer import Viewer
 
 _DIGITS: Final = 8
@@ -17,9 +18,9 @@ _MAX_NAME_LENGTH: Final = 32
 """Characters of a name in a message."""
 
 
-def side_of_trace(viewer: Viewer, trace: int) -> ComparedSide:
+def side_of_trace(viewer: Viewer, store: Store, trace: int) -> ComparedSide:
     """Return one trace as a side."""
-    trace_id = viewer.trace_id(trace)
+    trace_id = store.trace_table.trace_id(trace)
     name = viewer.root_name(trace)
     short = name if len(name) <= _MAX_NAME_LENGTH else name_text(name, _MAX_NAME_LENGTH).rstrip()
     digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"

@@ -51,7 +51,9 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         self.rows = self.details.lines
         self.details.section = section
         self._links = Links(self, subject, self._show_links)
-        self.copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
+        self.copier = Copier(
+            self, subject.store, lambda: subject.trace, lambda: self._subject, span_query=self._span_query
+        )
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 

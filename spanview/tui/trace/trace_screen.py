@@ -142,7 +142,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._answered: _Answered | None = None
         self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
         self._copying = Work(self)
-        self.copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
+        self.copier = Copier(
+            self, store, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span
+        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -759,8 +761,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     async def _compare(self) -> None:
         """Compare what is marked, or else this trace, with what a query finds, or with all others."""
-        await self.viewer.views.open_other_side(self.viewer.marked or side_of_trace(self.viewer, self.trace))
+        await self.viewer.views.open_other_side(
+            self.viewer.marked or side_of_trace(self.viewer, self._store, self.trace)
+        )
 
     async def action_mark(self) -> None:
         """Mark this trace, or compare it with what is marked."""
-        await mark_or_compare(self.viewer, side_of_trace(self.viewer, self.trace))
+        await mark_or_compare(self.viewer, side_of_trace(self.viewer, self._store, self.trace))

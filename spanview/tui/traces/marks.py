@@ -53,11 +53,6 @@ class TraceMarks:
         """When it may be found out again, by `time.monotonic`."""
 
     @property
-    def made_good(self) -> Collection[int]:
-        """The rows of the errors that a retry made good."""
-        return self._model.made_good
-
-    @property
     def are_known(self) -> bool:
         """Whether they are known of all that was read."""
         return self._known_of == self._store.version

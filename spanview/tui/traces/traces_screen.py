@@ -92,7 +92,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Whether something has come since they were stitched."""
         self.marks = TraceMarks(self, store, self._model, self._show_marks)
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
-        self.copier = Copier(self, lambda: self.chosen_trace)
+        self.copier = Copier(self, store, lambda: self.chosen_trace)
         self.grouped = False
         self._is_chosen = False
         """Whether it was decided with what to begin: the list, or groups."""
@@ -153,11 +153,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words = [self._model.narrowed_to, self.filter.holding]
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
-
-    def name_of(self, trace: int) -> str:
-        """Return what the list calls a trace: by its root, a Ray function by its short name; from a file."""
-        name = self._model.root_name(trace)
-        return self._model.name_without_root(trace) if name is None else name
 
     @property
     def chosen_group(self) -> TraceGroup | None:
@@ -654,7 +649,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             group = self.groups.selected
             return None if group is None else side_of_group(self._store, self._model, group)
         trace = self.traces.selected
-        return None if trace is None else side_of_trace(self.viewer, trace)
+        return None if trace is None else side_of_trace(self.viewer, self._store, trace)
 
     async def _compare(self) -> None:
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spanview.display.span_in_tree import SpanInTree
+    from spanview.index.store import Store
     from spanview.tui.viewer import ShownScreen
 
 _WORD: Final = re.compile("[a-z]+")
@@ -24,6 +25,7 @@ class Copier:
     """Copies what identifies the selected trace, and the selected span."""
 
     _screen: ShownScreen
+    _store: Store
     _trace: Callable[[], int | None]
     """Returns the selected trace, by its row in the trace table; None where there is none."""
     _span: Callable[[], SpanInTree | None] = lambda: None
@@ -34,7 +36,7 @@ class Copier:
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""
         trace = self._trace()
-        number = 0 if trace is None else self._screen.viewer.trace_id(trace)
+        number = 0 if trace is None else self._store.trace_table.trace_id(trace)
         return format_trace_id(number) if number else ""
 
     def copy_trace_id(self) -> None:

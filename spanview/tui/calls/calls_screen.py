@@ -231,13 +231,6 @@ class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
         self.live.begin(self._ask())
         self.viewer.say(f"by {self._by}")
 
-    def action_rays_own(self) -> None:
-        """Leave out calls of what is Ray's own, or show them again."""
-        is_without = not self._is_without_rays_own
-        self.viewer.keep(without_rays_own=is_without)
-        self.take_settings()
-        self.viewer.say(f"Ray's own actors and tasks are {'hidden' if is_without else 'shown'}")
-
     def action_back(self) -> None:
         """End the counting, then go back."""
         if self._counted is not None and self.live.is_asked:

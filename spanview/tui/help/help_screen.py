@@ -19,32 +19,42 @@ if TYPE_CHECKING:
     from textual import events
 
 
-class PageLines(LineList):
+class WrappedLines(LineList):
+    """Lines that are made anew where there is more or less room."""
+
+    _width = 0
+    """Cells that they were made for."""
+
+    def on_mount(self) -> None:
+        """Make the lines."""
+        self.wrap()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Make them for another width."""
+        if self.line_width != self._width:
+            self.wrap()
+
+    def wrap(self) -> None:
+        """Make them for the width that there is now."""
+        raise NotImplementedError
+
+
+class PageLines(WrappedLines):
     """The lines of a page, set anew for each width."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self._text = text_of(page)
         self._lines: list[list[Segment]] = []
-        self._width = 0
-        """Cells that they were set for."""
         self._has_old_colors = False
-
-    def on_mount(self) -> None:
-        """Set the page."""
-        self._typeset()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        """Set the page anew where there is more or less room."""
-        if self.line_width != self._width:
-            self._typeset()
 
     def notify_style_update(self) -> None:
         """Set the page in the colours of another theme, which are known when it is painted."""
         super().notify_style_update()
         self._has_old_colors = True
 
-    def _typeset(self) -> None:
+    def wrap(self) -> None:
+        """Set the page."""
         self._set_lines()
         self.rows_have_changed(len(self._lines))
 
@@ -150,7 +160,7 @@ _SIGNS: Final = (
 """What is drawn where."""
 
 
-class KeyLines(LineList):
+class KeyLines(WrappedLines):
     """A line a key, or more where what it does has no room on one."""
 
     def __init__(self, keys: list[HelpLine], *, spells: bool) -> None:
@@ -159,24 +169,14 @@ class KeyLines(LineList):
         self._spells = spells
         self._lines: list[tuple[HelpLine, str, str]] = []
         """What each line is of, the key as it is shown, and what it does."""
-        self._width = 0
-        """Cells that they were wrapped for."""
 
     @property
     def selected(self) -> HelpLine | None:
         """What the cursor stands on; None before there are lines."""
         return self._lines[self.cursor][0] if self._lines else None
 
-    def on_mount(self) -> None:
-        """Show the keys."""
-        self._wrap()
-
-    def on_resize(self, _event: events.Resize) -> None:
-        """Wrap the lines anew where there is more or less room."""
-        if self.line_width != self._width:
-            self._wrap()
-
-    def _wrap(self) -> None:
+    def wrap(self) -> None:
+        """Break what keys do into lines."""
         width, selected = self.line_width, self.selected
         self._width, self._lines = width, []
         for key in self._keys:

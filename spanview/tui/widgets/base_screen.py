@@ -278,6 +278,13 @@ class BaseScreen(Screen[None]):
         """Show a view, by its name among all."""
         await self.viewer.views.show(View[name])
 
+    def action_rays_own(self) -> None:
+        """Leave out what is Ray's own, or show it again, of screens that have some."""
+        is_without = not self.viewer.settings.without_rays_own
+        self.viewer.keep(without_rays_own=is_without)
+        self.take_settings()
+        self.viewer.say(f"Ray's own actors and tasks are {'hidden' if is_without else 'shown'}")
+
     def take_settings(self) -> None:
         """Bring what is shown in line with what is set; settings were forgotten."""
         if self.sorting is not None:

@@ -115,6 +115,10 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         lane, row = self.rows.lane, self.rows.row
         self._model.take(shape)
         self.query_one(WaitingLine).display = shape.waiting is not None and bool(len(shape.waiting.times))
+        self._show_from(lane, row)
+
+    def _show_from(self, lane: Lane | None, row: int | None) -> None:
+        """Show what has become of the workers, the cursor where it was, on a worker and a block, or at the first."""
         if lane is None:
             self.rows.show_all()
         else:
@@ -141,12 +145,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     def _take_running(self, known: tuple[Sequence[RunsNow], Mapping[int, int]]) -> None:
         lane, row = self.rows.lane, self.rows.row
         if not self.viewer.paused and self._model.take_running(*known, time_ns()):
-            if lane is None:
-                self.rows.show_all()
-            else:
-                self.rows.update(self._model.index_of(key_of(lane)), row)
-            self.refresh_time()
-            self.query_one(Legend).refresh()
+            self._show_from(lane, row)
 
     @property
     def _selected(self) -> int | None:
@@ -294,15 +293,6 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self.viewer.keep(workers_reversed=not self._model.is_reversed)
         self.take_settings()
         self.viewer.say(f"sorted by {self._model.by.value}{', reversed' if self._model.is_reversed else ''}")
-
-    def action_rays_own(self) -> None:
-        """Leave out what is Ray's own, or show it again."""
-        is_without = not self._is_without_rays_own
-        self.viewer.keep(without_rays_own=is_without)
-        self.take_settings()
-        self.viewer.say(
-            "Ray's own actors and tasks are hidden" if is_without else "Ray's own actors and tasks are shown"
-        )
 
     def action_sibling(self, by: int) -> None:
         """Go to the next block of the lane, or to the one before."""

@@ -1,7 +1,8 @@
 """What the viewer uses, or does in another way, of what Textual has for itself: here it says what, why, and until when.
 
 Each shim names the parts that it needs. It is active where all of them are there, and is asked that before any of them
-is used; where one is missing, Textual does it in its own way.
+is used; where one is missing, Textual does it in its own way. Below each, what it is for, and until when, as seen with
+8.2.8.
 """
 
 from __future__ import annotations
@@ -17,11 +18,8 @@ class Shim:
     """One thing that is done in another way."""
 
     name: str
-    why: str
     needs: tuple[str, ...]
     """Module, class and name, as in `textual.screen:Screen._refresh_layout`."""
-    until: str
-    """What Textual has to do for it to go; seen with 8.2.8."""
 
     @property
     def missing(self) -> list[str]:
@@ -54,7 +52,6 @@ def is_there(need: str) -> bool:
 
 LAYOUT: Final = Shim(
     "layout",
-    "a screen that opens is laid out and painted once",
     (
         "textual.screen:Screen._refresh_layout",
         "textual.screen:Screen._on_layout",
@@ -63,56 +60,33 @@ LAYOUT: Final = Shim(
         "textual.widget:Widget._repaint_required",
         "textual.css.styles:RenderStyles._cache_key",
     ),
-    "does so when widgets get their first size",
 )
-RESIZED: Final = Shim(
-    "resized",
-    "a screen is told a size once",
-    ("textual.screen:Screen._screen_resized", "textual.screen:Screen._compositor"),
-    "tells it only where it has changed",
-)
+"""A screen that opens is laid out and painted once, until Textual does so when widgets get their first size."""
+RESIZED: Final = Shim("resized", ("textual.screen:Screen._screen_resized", "textual.screen:Screen._compositor"))
+"""A screen is told a size once, until Textual tells it only where it has changed."""
 RESUMED: Final = Shim(
     "resumed",
-    "a screen that comes into sight again isn't styled and laid out anew",
-    ("textual.screen:Screen._refresh_layout", "textual.widget:Widget._size", "textual.screen:Screen.stack_updates"),
-    "does so only where theme or size have changed",
+    (
+        "textual.screen:Screen._refresh_layout",
+        "textual.widget:Widget._size",
+        "textual.screen:Screen.stack_updates",
+    ),
 )
-CLOSED: Final = Shim(
-    "closed",
-    "a screen that goes has no other one laid out, nor painted",
-    ("textual.app:App._prune", "textual.app:App._replace_screen"),
-    "does so",
-)
-CLOSING: Final = Shim(
-    "closing", "nothing is shown on a screen that is being closed", ("textual.widget:Widget._pruning",), "tells it"
-)
-ALONE: Final = Shim(
-    "alone",
-    "no screen shines through another one",
-    ("textual.app:App._background_screens",),
-    "looks below only where a screen is translucent",
-)
-PLAIN: Final = Shim(
-    "plain",
-    "no screen has widgets for tooltips and notifications",
-    ("textual.app:App._disable_tooltips", "textual.app:App._disable_notifications"),
-    "has options for it",
-)
-SCROLLBAR: Final = Shim(
-    "scrollbar",
-    "only a scrollbar that comes or goes has a list laid out",
-    ("textual.widget:Widget._scroll_update",),
-    "does so when the virtual size is set",
-)
-TYPED_LAST: Final = Shim(
-    "typed last",
-    "what is typed last stays in sight when the field gets narrower",
-    ("textual.widgets:Input._cursor_offset",),
-    "does so",
-)
+"""A screen that comes into sight again isn't styled and laid out anew, until Textual does so for another theme or size only."""
+CLOSED: Final = Shim("closed", ("textual.app:App._prune", "textual.app:App._replace_screen"))
+"""A screen that goes has no other one laid out, nor painted, until Textual does so."""
+CLOSING: Final = Shim("closing", ("textual.widget:Widget._pruning",))
+"""Nothing is shown on a screen that is being closed, until Textual tells it."""
+ALONE: Final = Shim("alone", ("textual.app:App._background_screens",))
+"""No screen shines through another one, until Textual looks below only where a screen is translucent."""
+PLAIN: Final = Shim("plain", ("textual.app:App._disable_tooltips", "textual.app:App._disable_notifications"))
+"""No screen has widgets for tooltips and notifications, until Textual has options for it."""
+SCROLLBAR: Final = Shim("scrollbar", ("textual.widget:Widget._scroll_update",))
+"""Only a scrollbar that comes or goes has a list laid out, until Textual does so when the virtual size is set."""
+TYPED_LAST: Final = Shim("typed last", ("textual.widgets:Input._cursor_offset",))
+"""What is typed last stays in sight when the field gets narrower, until Textual does so."""
 TERMINAL: Final = Shim(
     "terminal",
-    "what is pasted is text, any bytes are read, and what is drawn goes to a terminal",
     (
         "textual.drivers.linux_driver:LinuxDriver._file",
         "textual.drivers.linux_driver:LinuxDriver._debug",
@@ -124,11 +98,10 @@ TERMINAL: Final = Shim(
         "textual._xterm_parser:XTermParser.tick",
         "textual.constants:ESCAPE_DELAY",
     ),
-    "reads a paste up to its end, any bytes, and draws on a terminal",
 )
+"""What is pasted is text, any bytes are read, and what is drawn goes to a terminal, until Textual does that."""
 BROWSER: Final = Shim(
     "browser",
-    "a viewer in a browser ends with its server",
     (
         "textual.drivers.web_driver:WebDriver._key_thread",
         "textual.drivers.web_driver:WebDriver._app",
@@ -136,11 +109,10 @@ BROWSER: Final = Shim(
         "textual.drivers.web_driver:WebDriver.on_meta",
         "textual.drivers.web_driver:WebDriver.run_input_thread",
     ),
-    "does so",
 )
+"""A viewer in a browser ends with its server, until Textual does so."""
 RULES: Final = Shim(
     "rules",
-    "which rules of the style sheet are for a widget is looked up once for all that are alike",
     (
         "textual.css.stylesheet:Stylesheet._process_component_classes",
         "textual.dom:DOMNode._parent",
@@ -152,14 +124,12 @@ RULES: Final = Shim(
         "textual.dom:DOMNode._has_order_style",
         "textual.dom:DOMNode._has_odd_or_even",
     ),
-    "keeps them from one screen to the next",
 )
+"""Which rules are for a widget is looked up once for all that are alike, until Textual keeps them between screens."""
 HANDLERS: Final = Shim(
-    "handlers",
-    "which methods take a message is looked up once for each class",
-    ("textual.message_pump:MessagePump._get_dispatch_methods", "textual.message:Message._no_default_action"),
-    "does so",
+    "handlers", ("textual.message_pump:MessagePump._get_dispatch_methods", "textual.message:Message._no_default_action")
 )
+"""Which methods take a message is looked up once for each class, until Textual does so."""
 SHIMS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Shim))
 
 

@@ -72,7 +72,7 @@ RESUMED: Final = Shim(
         "textual.screen:Screen.stack_updates",
     ),
 )
-"""A screen that comes into sight again isn't styled and laid out anew, until Textual does so for another theme or size only."""
+"""A screen that comes into sight again isn't styled and laid out anew, until Textual does so only for another size."""
 CLOSED: Final = Shim("closed", ("textual.app:App._prune", "textual.app:App._replace_screen"))
 """A screen that goes has no other one laid out, nor painted, until Textual does so."""
 CLOSING: Final = Shim("closing", ("textual.widget:Widget._pruning",))

@@ -159,7 +159,7 @@ class Trace:
 
     def to_svg(self) -> str:
         """Return its waterfall as an SVG picture, as `spanview tree --svg` draws it."""
-        from spanview.tui.trace.whole_picture import pictures_svg
+        from spanview.tui.trace.trace_picture import pictures_svg
 
         return b"".join(pictures_svg(self._store, [self._number], self._view.views.known)).decode()
 

@@ -79,7 +79,7 @@ def _write_picture(store: Store, traces: Sequence[int], path: str, *, force: boo
         )
     from spanview.commands.output import write_to_standard_output
     from spanview.exports.files import write_atomically
-    from spanview.tui.trace.whole_picture import pictures_svg
+    from spanview.tui.trace.trace_picture import pictures_svg
 
     chunks = pictures_svg(store, traces, KnownCalls(store))
     if path == "-":
@@ -102,7 +102,7 @@ def _print(store: Store, traces: Iterable[int], options: Options, printed: Conta
 def _lines(store: Store, trace: int, known: KnownCalls, options: Options) -> Iterator[str]:
     if options.bars:
         from spanview.display.picture_text import picture_lines
-        from spanview.tui.trace.whole_picture import whole_picture
+        from spanview.tui.trace.trace_picture import whole_picture
 
         yield from picture_lines(
             whole_picture(store, trace, known), options.width or _DEFAULT_WIDTH, paint_for(options)

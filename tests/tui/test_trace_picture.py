@@ -29,8 +29,7 @@ from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
-from spanview.tui.trace.trace_picture import answer_in, picture_of
-from spanview.tui.trace.whole_picture import whole_picture
+from spanview.tui.trace.trace_picture import answer_in, picture_of, whole_picture
 from svgs import parsed
 
 if TYPE_CHECKING:

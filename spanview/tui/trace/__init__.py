@@ -7,8 +7,7 @@ lit_path         the critical path, ready to be drawn
 appearance       what lines show besides names and times: further columns, colours, events, the critical path
 row_texts        what rows say, on the screen and in pictures
 waterfall        the rows, and the ruler above them
-trace_picture    from what is shown to pictures in files, and texts for the clipboard
-whole_picture    the same of whole traces, where no viewer is open
+trace_picture    from what is shown, or a whole trace, to pictures in files, and texts for the clipboard
 stitcher         keeps what is shown in line with what has come, in named states
 search           finding spans by a query
 missing_parents  what is known of spans that no file holds

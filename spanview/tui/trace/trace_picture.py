@@ -1,4 +1,4 @@
-"""From a trace that is looked at to the pictures and texts of it that leave the terminal."""
+"""From a trace, as it is looked at or as a whole, to the pictures and texts of it that leave the terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.ray.unended import Fate, known_until
 from spanview.analysis.ray.waits import wait_word
 from spanview.display.picture import Picture, PictureRow
+from spanview.display.picture_svg import svg_chunks
 from spanview.display.sanitise import sanitise
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import error_text, trace_title
@@ -17,17 +18,20 @@ from spanview.model.codes import ERROR
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
+from spanview.sources.unended import unended_in
+from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.row_texts import RowTexts
 from spanview.tui.trace.runs import marked
+from spanview.tui.trace.stitched_trace import StitchedTrace
+from spanview.tui.trace.trace_model import TraceModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.display.picture import Stretch
     from spanview.index.store import Store
-    from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.runs import Run
-    from spanview.tui.trace.trace_model import TraceModel
 
 MOST_ROWS: Final = 400
 """So many rows are drawn of one trace."""
@@ -251,7 +255,6 @@ def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> 
 
 def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> str:
     """Draw what is shown into a new file of the current folder, and return in words what came of it; for a thread."""
-    from spanview.display.picture_svg import svg_chunks
     from spanview.exports.files import shown_path, write_anew
 
     picture = picture_of(store, model, appearance, MOST_ROWS, answer_in(store, model, appearance))
@@ -267,3 +270,45 @@ def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> st
 def _but(picture: Picture, rows: int) -> str:
     """Return what is left out, in words."""
     return f": the first {len(picture.rows):,} of {count(rows, 'row')}" if picture.left_out else ""
+
+
+def pictures_svg(store: Store, traces: Sequence[int], known: KnownCalls) -> Iterator[bytes]:
+    """Yield the file of the pictures of some traces, one below the other."""
+    models = [_folded(store, trace) for trace in traces]
+    looks = [_appearance_of(store, model, known) for model in models]
+    drawn = zip(models, looks, _shares([len(model.rows) for model in models], MOST_ROWS), strict=True)
+    return svg_chunks(
+        [picture_of(store, model, look, most, answer_in(store, model, look)) for model, look, most in drawn]
+    )
+
+
+def whole_picture(store: Store, trace: int, known: KnownCalls) -> Picture:
+    """Return what is drawn of one trace."""
+    model = _folded(store, trace)
+    return picture_of(store, model, _appearance_of(store, model, known))
+
+
+def _folded(store: Store, trace: int) -> TraceModel:
+    """Return a trace with each call as one row, where it has many with runs of similar siblings as one row each."""
+    model = TraceModel(store, trace, StitchedTrace(store, trace, store.tree(trace), joins=True))
+    if len(model.stitched.order) <= MOST_ROWS:
+        model.toggle_folds()
+    return model
+
+
+def _appearance_of(store: Store, model: TraceModel, known: KnownCalls) -> Appearance:
+    """Return what else is shown of a trace: why calls have no attempt, what they waited for, what has no end."""
+    appearance = Appearance(store, model)
+    appearance.reasons, appearance.open_calls = known.reasons_and_open(model.stitched.unjoined)
+    appearance.take_unended(unended_in(store, model.trace))
+    appearance.waits = known.told_waits_in(model.trace)
+    return appearance
+
+
+def _shares(wanted: Sequence[int], most: int) -> list[int]:
+    """Share rows out: what small traces don't need is left for the others."""
+    shares, left = [0] * len(wanted), most
+    for done, index in enumerate(sorted(range(len(wanted)), key=wanted.__getitem__)):
+        shares[index] = min(wanted[index], left // (len(wanted) - done))
+        left -= shares[index]
+    return shares

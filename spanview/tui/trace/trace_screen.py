@@ -757,7 +757,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     # -- questions about this trace ----------------------------------------------------------------------------------
 
     def _traces(self) -> TraceScope:
-        return TraceScope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
+        # Its name may come later.
+        return TraceScope(
+            lambda: ChosenTraces([self.trace], self.viewer.root_name(self.trace)),
+            lambda: self._store.trace_table.version(self.trace),
+        )
 
     async def _compare(self) -> None:
         """Compare what is marked, or else this trace, with what a query finds, or with all others."""

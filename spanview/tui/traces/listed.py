@@ -33,7 +33,7 @@ def scope_of_listed(store: Store, model: TracesModel) -> TraceScope:
         listed = model.order[:]
         return ChosenTraces(listed, count(len(listed), "trace"))
 
-    return TraceScope.chosen(store, choose)
+    return TraceScope(choose, lambda: store.version)
 
 
 def scope_of_selected(store: Store, model: TracesModel, groups: GroupList) -> TraceScope:

@@ -85,7 +85,7 @@ class Plot(TimeWidget, inherit_bindings=False):
         grid, width = self._grid, self.size.width
         if grid is None or grid.columns + _LABELS + 1 != width:
             return Strip.blank(width, self.rich_style)
-        dim, bar, error = (self._style(name) for name in ("dim", "bar", "error"))
+        dim, bar, error = (self.style_of(name) for name in ("plot--dim", "plot--bar", "plot--error"))
         if y >= ROWS:
             return self._strip([Segment(self._axis(grid), dim)])
         segments = [Segment(right(grid.label(y, ROWS), _LABELS - 1) + "┤", dim)]
@@ -106,10 +106,6 @@ class Plot(TimeWidget, inherit_bindings=False):
     def _strip(self, segments: list[Segment]) -> Strip:
         style = Style(bgcolor=self.rich_style.bgcolor)
         return Strip(Segment.apply_style(segments, style)).adjust_cell_length(self.size.width, style)
-
-    def _style(self, name: str) -> Style:
-        full = self.get_component_rich_style(f"plot--{name}")
-        return Style(color=full.color, bold=full.bold)
 
     def _axis(self, grid: Grid) -> str:
         # As many decimals as tell one time from the next.

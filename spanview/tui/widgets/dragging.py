@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from rich.style import Style
 from textual import events, on
 from textual.widget import Widget
 
@@ -102,3 +103,8 @@ class TimeWidget(Widget):
     @takes_mouse
     def _draw(self, event: MouseNews) -> None:
         self.drag.take(event)
+
+    def style_of(self, name: str) -> Style:
+        """Return the style of a component class, without a background."""
+        full = self.get_component_rich_style(name)
+        return Style(color=full.color, bold=full.bold)

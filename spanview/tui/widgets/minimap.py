@@ -47,7 +47,7 @@ class Minimap(TimeWidget, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
         width, text = self.size.width, self._text()
-        inside, outside, error = (self._style(name) for name in ("in", "out", "error"))
+        inside, outside, error = (self.style_of(name) for name in ("minimap--in", "minimap--out", "minimap--error"))
         window, whole = self._model.shown, self._model.whole
         first, last = self._columns(window.start_ns), self._columns(window.end_ns)
         if self._dragged is not None:
@@ -61,10 +61,6 @@ class Minimap(TimeWidget, inherit_bindings=False):
             shown = "▁" if glyph == " " and is_in and not is_whole else glyph
             segments.append(Segment(shown if is_in or glyph == " " or not self.app.no_color else OUTSIDE, style))
         return Strip(segments).adjust_cell_length(width).apply_style(Style(bgcolor=self.rich_style.bgcolor))
-
-    def _style(self, name: str) -> Style:
-        full = self.get_component_rich_style(f"minimap--{name}")
-        return Style(color=full.color, bold=full.bold)
 
     def _text(self) -> str:
         """Return the line without its styles; what it takes to make is kept until the trace grows."""

@@ -36,16 +36,6 @@ class TraceScope(NamedTuple):
             lambda: (store.version, tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())),
         )
 
-    @classmethod
-    def of_trace(cls, store: Store, trace: int, name: Callable[[], str]) -> TraceScope:
-        """Return one trace, whose name may come later."""
-        return cls(lambda: ChosenTraces([trace], name()), lambda: store.trace_table.version(trace))
-
-    @classmethod
-    def chosen(cls, store: Store, choose: Callable[[], ChosenTraces]) -> TraceScope:
-        """Return traces that are chosen anew whenever spans have come."""
-        return cls(choose, lambda: store.version)
-
 
 class ViewScope(NamedTuple):
     """What views are of that are opened from a screen."""

@@ -147,11 +147,6 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if not self.viewer.paused and self._model.take_running(*known, time_ns()):
             self._show_from(lane, row)
 
-    @property
-    def _selected(self) -> int | None:
-        """The selected worker's index among all."""
-        return self.rows.index
-
     # -- texts -------------------------------------------------------------------------------------------------------
 
     def title_text(self) -> str:
@@ -185,7 +180,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     def show_frame(self) -> None:
         """Show the frame, and say what is selected."""
         super().show_frame()
-        lane, index = self.rows.lane, self._selected
+        lane, index = self.rows.lane, self.rows.index
         texts = [("", ""), ("", "")]
         if lane is not None and index is not None:
             texts = [(self._lane_text(lane, index), ""), self._block_texts(lane, index)]
@@ -267,7 +262,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
 
     def take_settings(self) -> None:
         """Sort as was sorted last, with what is Ray's own or without."""
-        settings, index = self.viewer.settings, self._selected
+        settings, index = self.viewer.settings, self.rows.index
         self._model.sort(chosen(Sort, settings.workers_sort) or Sort.START, is_reversed=settings.workers_reversed)
         self.rows.keep_on(index)
         self.refresh_time()

@@ -34,7 +34,7 @@ from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
-from spanview.analysis.ray.told import outcome_of_attempt
+from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
@@ -539,7 +539,9 @@ class _AlongPaths:
         untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
         without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
         unsent = tuple(
-            (texts[spans.name[row]], why.brief) for row, why in whys.items() if why.brief and not why.was_sent
+            (texts[spans.name[row]], why.brief)
+            for row, why in whys.items()
+            if why.outcome is CallOutcome.PENDING and not why.was_sent
         )
         return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()), unsent)
 

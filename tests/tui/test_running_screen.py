@@ -9,12 +9,14 @@ Process 8 is a Ray worker.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from builders import Builder
+from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from rays_word import NODE, line_of
 from spanview.reports.running import running_report
 from spanview.sources import processes
 from spanview.sources.unended import let_ask
@@ -99,6 +101,23 @@ async def test_what_the_name_of_a_worker_shows(host: FakeHost) -> None:
         await look.until_shown("0 running, 1 waiting", "◌ waiting?", "waiting, likely: may run: its caller, pid 9, is")
         host.titles[8] = "IDLE"
         await look.until_shown("0 running, 1 waiting", "waiting, likely: doesn't run here: no Ray worker is ray::f")
+
+
+@pytest.mark.usefixtures("host")
+async def test_what_a_call_waits_for_stands_beside_it() -> None:
+    """Where Ray's own events say that."""
+    task, data = "35" * 8 + "0a" * 16, running()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = Builder().span("huge ray.remote", trace=9, span=30, start=3, duration=1, kind="PRODUCER", attributes=ids)
+    data.add(call, path="spans/9.txt")
+    data.add(
+        json.loads(line_of(task, dict.fromkeys("12", EPOCH_NS))), path="logs/export_events/event_EXPORT_TASK_9.log"
+    )
+    async with looking_at(data=data, size=(120, 30)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("J")
+        await look.until_shown("2 running, 2 waiting")
+        assert "waits for 1 CPU, as Ray says" in look.lines[look.line_of("huge")]
 
 
 @pytest.mark.usefixtures("host")

@@ -155,6 +155,8 @@ _FAILED: Final = frozenset(
         CallOutcome.ACTOR_DIED,
     }
 )
+_SEVERAL_ERRORS: Final = frozenset({CallOutcome.FAILED, CallOutcome.ACTOR_DIED})
+"""What becomes of a call with errors of which Ray's word says more."""
 _FOLLOW_FAILURES: Final = frozenset(
     {CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED}
 )
@@ -503,7 +505,10 @@ class _Reasons:
         if told.outcome is CallOutcome.FINISHED:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
         if told.outcome.has_failed:
-            return Why(told.outcome, f"Ray says: {told.text}", Certainty.CERTAIN, was_sent=told.was_sent)
+            # An actor may not be reached while it is restarted.
+            is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(("its actor died", "it failed"))
+            text, brief = f"Ray says: {told.text}", told.text if is_more else ""
+            return Why(told.outcome, text, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
         return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text, was_sent=told.was_sent)

@@ -8,6 +8,7 @@ A.g                  |==|               submitted; ran, so that A.f's turn had c
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import count
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import Builder, file_of, store_of, store_of_files
+from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files
 from independent_states import Truth, truths
+from rays_word import NODE, line_of
 from spanview.analysis.answer import answer_of
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
@@ -26,6 +28,7 @@ from spanview.analysis.ray.reasons import LOST_IN_LOG, Reason, Why, reason_of, r
 from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.silent import silent_failures
 from spanview.sources.loading import load_store
+from viewers import Growing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,6 +224,25 @@ def test_a_call_below_which_something_ran_began() -> None:
     assert "could never start" not in whys[began].text + program.finding().detail
     rival = program.call("g", 1)
     assert {program.reasons()[call].reason for call in (began, rival)} == {Reason.UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("error", "label"),
+    [
+        ("ACTOR_UNAVAILABLE", "its actor could not be reached"),
+        ("RUNTIME_ENV_SETUP_FAILED", "its runtime environment could not be set up"),
+        ("ACTOR_DIED", "actor died"),
+        ("TASK_EXECUTION_EXCEPTION", "failed"),
+    ],
+)
+def test_what_ray_says_more_exactly_is_said(error: str, label: str) -> None:
+    """An actor that could not be reached for a moment is not said to have died."""
+    task, data = "35" * 8 + "0a" * 16, Growing()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    data.add(Builder().span("A.f ray.remote", kind="PRODUCER", attributes=ids))
+    data.add(json.loads(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS}, error=error)), path="event_EXPORT_TASK_7.log")
+    (why,) = reasons_of(data.store, calls_of(data.store)).values()
+    assert (why.label, why.certainty) == (label, Certainty.CERTAIN)
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ def test_tables(tmp_path: Path) -> None:
     )
     paths = [str(folder / f"{name}.parquet") for name in ("calls", "spans")]
     rows = connection.execute(query, paths).fetchall()
-    assert [row[:2] for row in rows] == 2 * [("__main__.own_worker", "loading")]
+    assert [row[:2] for row in rows] == [("__main__.own_worker", cause) for cause in ("loading", "worker_start")]
     assert all(of_call == of_span for *_, of_call, of_span in rows)
     frame = pd.read_parquet(folder / "requests.parquet")
     assert sorted(frame.request_id) == sorted(request.request_id or "" for request in store.requests())

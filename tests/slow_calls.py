@@ -52,7 +52,7 @@ def functions_of(
 def comparable(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return of the rows of `stats --by ray` what `functions_of` says too, in its order."""
     names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
-    ends = ("running", "lost", "existing", "untraced", "refused", "shut_down")
+    ends = ("running", "lost", "existing", "untraced", "serves_own")
     more = ("total_wait_ns", "cold_starts", "cold_wait_ns", "generator")
     found = [
         {name: row[name] for name in (*names, *ends, *more, "max_concurrency")}
@@ -270,8 +270,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "lost": 0,
         "existing": len(existing),
         "untraced": untraced,
-        "refused": 0,
-        "shut_down": 0,
+        "serves_own": 0,
         "cold_starts": len(cold),
         "cold_wait_ns": sum(cold),
         "total_wait_ns": sum(waits),

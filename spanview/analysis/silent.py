@@ -83,7 +83,7 @@ def _without_attempt(
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.ray.calls import calls_of
-    from spanview.analysis.ray.reasons import LOST_IN_LOG, MAX_ASKED, reasons_of, without_attempt
+    from spanview.analysis.ray.reasons import MAX_ASKED, reasons_of, without_attempt
 
     if reasons is None:
         reasons = reasons_of(store, calls_of(store, traces))
@@ -92,8 +92,6 @@ def _without_attempt(
     failures, open_calls = dict[int, SilentFailure](), list[int]()
     for number, (row, why) in enumerate(whys[-MAX_ASKED:]):
         tell(_HALF * number / len(whys))
-        if why.or_else == LOST_IN_LOG:
-            continue
         is_open = why.may_run and may_run(row)
         if is_open:
             open_calls.append(row)

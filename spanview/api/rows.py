@@ -103,8 +103,7 @@ class CallGroup:
     errors: int
     submit_errors: int
     untraced: int
-    refused: int
-    shut_down: int
+    serves_own: int
     existing: int
     wait_total_ns: int | None
     wait_p50_ns: int | None

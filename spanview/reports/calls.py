@@ -119,8 +119,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _number("ERRORS", "errors", "attempts that failed", style="error", comes=10),
     _number("SUBMIT FAILED", "submit_errors", "calls that could not be submitted", width=15, style="error", comes=10),
     _number("NOT TRACED", "untraced", "calls that likely ran although tracing skips them", width=12, comes=11),
-    _number("REPLICA FULL", "refused", "requests that a full replica of Serve refused", width=14, comes=11),
-    _number("SHUT DOWN", "shut_down", "Serve's calls of its own actors while it shut down", width=11, comes=11),
+    _number("SERVE'S OWN", "serves_own", "calls without an attempt by which Ray Serve runs itself", width=13, comes=11),
     _number(
         "ALREADY EXISTED", "existing", "constructors that constructed nothing, so they aren't calls", width=17, comes=11
     ),

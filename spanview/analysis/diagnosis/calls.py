@@ -72,7 +72,7 @@ def no_attempt(facts: Facts) -> Finding:
     if left:
         who = ("the other one" if known else "it") if left == 1 else "the others" if known else "they"
         text = f"{who} {OPEN_TEXT if left == 1 else OPEN_TEXT.replace('was', 'were')}"
-        known.append("; or ".join((text, *sorted({why.or_else for why in whys.values()} - {""}))))
+        known.append(text)
     detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:

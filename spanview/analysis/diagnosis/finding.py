@@ -100,8 +100,8 @@ RULES: Final = {
         certainty=Certainty.CERTAIN,
     ),
     Kind.NO_ATTEMPT: Rule(
-        "a call was submitted, but no worker recorded that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or the call waited or ran when the files were written, died, or could "
+        "a call was submitted, but no worker recorded that it ran: its actor's constructor failed, or the call "
+        "waited or ran when the files were written, died, or could "
         "never start. Calls that may still run, as far as processes show, don't count. If all reasons are "
         "known, the advice is to fix the earlier failures",
         "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "

@@ -7,7 +7,6 @@ call_groups       the actors, nodes and jobs that they belong to
 joined            a trace in which each Ray call is one node
 exits             actors that left by `exit_actor`
 generators        functions whose spans end when a generator is made
-failed_arguments  calls that never ran because a task whose result they take had failed
 outcomes          what became of calls, by Ray's own events or else as far as spans show
 reasons           why a call has no attempt, as far as files show
 waits             waiting before a span ran

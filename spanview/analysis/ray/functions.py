@@ -87,10 +87,8 @@ class Function:
     """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
     untraced: int = 0
     """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
-    refused: int = 0
-    """Calls without an attempt that a full replica of Ray Serve refused, likely."""
-    shut_down: int = 0
-    """Calls without an attempt by which Ray Serve called its own actors while it shut down."""
+    serves_own: int = 0
+    """Calls without an attempt by which Ray Serve runs itself."""
     generator: Certainty | None = None
     """How sure it is that attempts end when a generator is made, so run times are unknown; None if nothing says so."""
     unknown_runs: int = 0
@@ -178,8 +176,7 @@ def _add_reasons(
         function.calls -= is_none
         function.existing += why.reason is Reason.EXISTING
         function.untraced += why.reason is Reason.UNTRACED
-        function.refused += why.reason is Reason.REFUSED
-        function.shut_down += why.reason is Reason.SHUT_DOWN
+        function.serves_own += why.reason is Reason.SERVES_OWN
         if statuses[row] == ERROR:
             function.submit_errors -= is_none
             function.failed -= is_none

@@ -3,7 +3,7 @@
 an attempt that was interrupted  cancelled, likely, where Ray has it as finished or failed
 Ray's events                     finished, cancelled, worker died, …, as `told` has it; certain
 else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
-else no attempt, and a reason    as `reasons` has it: constructor failed, argument failed
+else no attempt, and a reason    as `reasons` has it, such as constructor failed
 else                             unknown
 """
 

@@ -6,12 +6,9 @@ A.__init__  A.__init__ again, same actor                     already existed: no
 A.__init__  A.__init__ below it, same actor                  created the actor: the one below is the call
 f           status ERROR                                     submit failed
 A.f         each attempt of A.__init__ has failed            constructor failed
-A.f         an attempt of A had raised AsyncioActorExit      actor exited
-f           its caller's exception says so                   argument failed: see `failed_arguments`
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
-r, r        Serve's routing calls a replica again            replica full, likely: the first one refused it
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
-s, r.check  of Serve's own, after Serve was shut down        shut down, likely
+s, r.check  of Ray Serve's own                               Ray Serve's own: it may listen, or be refused
 f           Ray's own events say it                          as they say: worker died, waiting, …; certain
 f           nothing but f can have made what has no parent   began, likely: it ran, died, or was cancelled
 f           nothing of these                                 no attempt seen: it waited, ran, died, …
@@ -21,7 +18,6 @@ The names of a call's two spans can differ, so what belongs to one actor is know
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
@@ -33,8 +29,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.failed_arguments import with_failed_arguments
-from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, started_attempts
+from spanview.analysis.ray.names import RAN, SUBMITTED, started_attempts
 from spanview.analysis.ray.told import CallOutcome, told_outcomes
 from spanview.analysis.ray.unseen import begun_calls
 from spanview.analysis.serve.calls import is_serve_call
@@ -51,24 +46,17 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _CONSTRUCTOR: Final = "__init__"
-_EXIT: Final = "AsyncioActorExit"
 _NO_CALL: Final = -1
 _MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
 MAX_ASKED: Final = 2_000
 """Calls without an attempt whose processes are asked, the newest."""
-_MAX_FAILED_RECORDS: Final = 20
-"""Failed attempts of one actor that are read to find its exit, the last ones."""
 _MIN_OVERLAP_NS: Final = 2_000
 """Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """Beginnings of the names of Ray Data's actors whose method `submit` is a generator, which tracing leaves out."""
-_CONTROLLER: Final = "ServeController."
-"""The beginning of the names of calls of Ray Serve's controller."""
-_SERVES_OWN: Final = (_CONTROLLER, "ProxyActor.", "ServeReplica:")
+_SERVES_OWN: Final = ("ServeController.", "ProxyActor.", "ServeReplica:")
 """Beginnings of the names of calls by which Ray Serve runs itself: health checks, long polls, reconfiguration."""
-_SHUTDOWN: Final = f"{_CONTROLLER}graceful_shutdown{SUBMITTED}"
-_STARTUP: Final = f"{_CONTROLLER}{CONSTRUCTED}"
 
 
 class Reason(StrEnum):
@@ -78,13 +66,10 @@ class Reason(StrEnum):
     """It isn't a call: `get_if_exists` found the actor."""
     CREATED = "created the actor"
     """It isn't a call: `get_if_exists` found no actor, and made the call below."""
-    ACTOR_EXITED = "actor exited"
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
-    REFUSED = "replica full"
-    """A replica of Ray Serve refused it, and Serve called one again."""
-    SHUT_DOWN = "shut down"
-    """Ray Serve called its own actors while it shut down."""
+    SERVES_OWN = "Ray Serve's own"
+    """A call of its own, which may listen until Serve ends, or which a full replica refused."""
     BEGUN = "began, no end seen"
     """What ran below it is here."""
     UNKNOWN = "no attempt seen"
@@ -104,8 +89,6 @@ class Why:
     """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
     was_sent: bool = True
     """Whether a worker may have got it; False where Ray says that none has."""
-    or_else: str = ""
-    """What may have become of it, as far as the files show, besides what `OPEN_TEXT` says."""
 
     @property
     def label(self) -> str:
@@ -131,9 +114,7 @@ class Why:
     @property
     def outcome(self) -> CallOutcome | None:
         """What became of it; None where only the reason is known why it has no attempt."""
-        if isinstance(self.reason, CallOutcome):
-            return self.reason
-        return CallOutcome.ACTOR_DIED if self.reason is Reason.ACTOR_EXITED else None
+        return self.reason if isinstance(self.reason, CallOutcome) else None
 
     @property
     def is_call(self) -> bool:
@@ -143,7 +124,7 @@ class Why:
     @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
-        return not self.is_call or self.reason in {Reason.UNTRACED, Reason.REFUSED, Reason.SHUT_DOWN}
+        return not self.is_call or self.reason in {Reason.UNTRACED, Reason.SERVES_OWN}
 
 
 _FAILED: Final = frozenset(
@@ -157,11 +138,7 @@ _FAILED: Final = frozenset(
 )
 _SEVERAL_ERRORS: Final = frozenset({CallOutcome.FAILED, CallOutcome.ACTOR_DIED})
 """What becomes of a call with errors of which Ray's word says more."""
-_FOLLOW_FAILURES: Final = frozenset(
-    {CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED}
-)
-LOST_IN_LOG: Final = "were lost among the lines that Ray left out of the log"
-"""What may have happened to attempts that were printed to a log from which Ray takes repeated lines."""
+_FOLLOW_FAILURES: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED})
 OPEN_TEXT: Final = "waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
@@ -198,11 +175,8 @@ class _Actor:
         made = {*self.constructors}
         self.methods = [row for row in rows if row not in made]
         self.first_ns = spans.start_ns[rows[0]]
-        self.last_ns = max(spans.end_ns[row] for row in rows)
         self.restart_ns = spans.start_ns[self.constructors[-1]] if len(self.constructors) > 1 else NO_TIME
         """When it was last constructed again; `NO_TIME` where it never was."""
-        self.exit_ns = _exit_ns(store, rows)
-        """When `exit_actor` ended it; `NO_TIME` if no record shows it."""
         self.has_failed = not self.methods and all(spans.status[row] == ERROR for row in self.constructors)
         """Whether its constructor failed each time, and nothing else ran."""
         reached = accumulate((spans.end_ns[row] for row in self.methods), max)
@@ -212,17 +186,6 @@ class _Actor:
             if end != NO_TIME
         )
         """Whether two of its methods ran at the same time."""
-
-
-def _exit_ns(store: Store, rows: Sequence[int]) -> int:
-    """Return when `exit_actor` ended an actor with these attempts; `NO_TIME` if no record shows it."""
-    spans = store.spans
-    failed = [row for row in rows if spans.status[row] == ERROR][-_MAX_FAILED_RECORDS:]
-    for row in reversed(failed):
-        events = [event for event in store.span(row).events if event.is_exception]
-        if any(str(event.attributes.get("exception.type")).rpartition(".")[2] == _EXIT for event in events):
-            return spans.end_ns[row] if spans.start_ns[rows[-1]] <= spans.end_ns[row] else NO_TIME
-    return NO_TIME
 
 
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
@@ -243,16 +206,10 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
     return {} if calls.counts.all() else _Reasons(store, calls).answers
 
 
-def _changes_controller(name: str) -> bool:
-    """Return whether a span with this name starts Ray Serve's controller, or shuts it down."""
-    return name in {_STARTUP, _SHUTDOWN}
-
-
 def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
     """Return which of the calls in the result of `reasons_of` left no attempt, as every count of them means it.
 
-    Left out are what was no call or was never submitted, methods that tracing leaves out, requests that a full replica
-    refused, and calls that Serve's shutdown left unanswered.
+    Left out are what was no call or was never submitted, methods that tracing leaves out, and calls of Ray Serve's own.
     """
     statuses = store.spans.status
     return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
@@ -287,27 +244,18 @@ class _Reasons:
         self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
         self._ran = self._names_that_ran()
         lone_calls = self._read(producers[counts == 0])
-        self._actor_calls = [call for call in lone_calls if call.actor]
         self._leaving: dict[int, bool] = {}
         """Whether any call of a function has an attempt, by the number of the name."""
-        self._actors = self._actors_of({call.actor for call in self._actor_calls})
+        self._actors = self._actors_of({call.actor for call in lone_calls if call.actor})
         self._last_run = self._last_submitted()
         self._creating = set[int]()
         """Calls of `get_if_exists` that made the call below them, which created the actor."""
         self._existing = self._existing_of(lone_calls)
-        self._last_routed = self._last_of_routings()
-        self._controller = self._controller_changes()
-        self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
         self._begun = begun_calls(store, calls.without_attempt)
-        alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
-        open_rows = [row for row in alone if store.spans.status[row] != ERROR]
-        self._failed_arguments = with_failed_arguments(store, open_rows)
         self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
         """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
-        logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._told = told_outcomes(store, calls.without_attempt)
         """What Ray's own events say of calls without an attempt, by row."""
-        self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         unexplained = {*calls.without_attempt}
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
         for row in unexplained - self.answers.keys():
@@ -368,16 +316,6 @@ class _Reasons:
                 if producer != _NO_CALL:
                     key = actor, spans.process[producer]
                     last[key] = max(last.get(key, NO_TIME), spans.start_ns[producer])
-        return last
-
-    def _last_of_routings(self) -> dict[tuple[int, int], int]:
-        """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
-        spans = self._store.spans
-        last = dict[tuple[int, int], int]()
-        rows = self._all_calls.rows
-        for row in rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(is_serve_call)])].tolist():
-            key = spans.trace[row], spans.parent_id[row]
-            last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
         return last
 
     def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
@@ -443,25 +381,6 @@ class _Reasons:
         self._creating = {row for row in existing & inner.keys() if inner[row] not in existing}
         return existing
 
-    def _was_refused(self, call: _CallWithoutAttempt) -> bool:
-        """Return whether a request's routing called a replica again after this call."""
-        spans = self._store.spans
-        last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
-        return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
-
-    def _controller_changes(self) -> list[tuple[int, bool]]:
-        """Return when Serve's controller was started or shut down, sorted, and whether it was shut down."""
-        spans, texts, rows = self._store.spans, self._store.names.texts, self._all_calls.rows
-        rows = rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(_changes_controller)])]
-        return sorted((spans.start_ns[row], texts[spans.name[row]] == _SHUTDOWN) for row in rows.tolist())
-
-    def _is_of_shutdown(self, call: _CallWithoutAttempt) -> bool:
-        """Return whether a call is one of Serve's own, submitted after Serve had been shut down."""
-        if not call.function.startswith(_SERVES_OWN) or is_serve_call(call.function + SUBMITTED):
-            return False
-        before = bisect_right(self._controller, (self._store.spans.start_ns[call.row], True))
-        return before > 0 and self._controller[before - 1][1]
-
     def _was_passed(self, call: _CallWithoutAttempt) -> bool:
         """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
@@ -483,18 +402,14 @@ class _Reasons:
         told = self._of_ray(call.row)
         if told is not None and not told.may_run:
             return told
-        if self._was_refused(call):
-            return Why(Reason.REFUSED, "its replica refused it, being full: Ray Serve called a replica again")
-        if self._is_of_shutdown(call):
-            return Why(Reason.SHUT_DOWN, "Ray Serve called one of its own actors while it shut down")
         actor = self._actors.get(call.actor)
         if actor is not None and call.is_constructor:
             text = "its actor has run calls, so it already existed, or its constructor's record isn't here"
             return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
-        shown = self._of_method(call, actor) or self._of_argument(call)
+        shown = self._of_method(call, actor)
         # What Ray said last may be old, but what spans make likely is no more than that.
         if shown is None or (told is not None and shown.certainty is not Certainty.CERTAIN):
-            return told or shown or self._unknown(call, actor)
+            return told or shown or self._of_serve(call) or self._unknown(call, actor)
         return shown
 
     def _of_ray(self, row: int) -> Why | None:
@@ -519,42 +434,22 @@ class _Reasons:
             return Why(
                 CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN
             )
-        if actor is not None and NO_TIME != actor.exit_ns <= self._store.spans.start_ns[call.row]:
-            return Why(Reason.ACTOR_EXITED, "it was submitted after exit_actor had ended its actor", Certainty.CERTAIN)
         text = ""
         if function.startswith(_NEVER_TRACED) and function.endswith(".submit"):
             text = "a generator method of Ray Data, which tracing leaves out"
         elif is_serve_call(function + SUBMITTED) and not (self._has_routes and self._store.spans.parent_id[call.row]):
             text = "a request to a replica of Ray Serve, which Serve's own exporter traces"
-        elif actor is None:
-            if function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
-                text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
         elif self._was_passed(call):
             text = "its method leaves no attempts, and a later call ran (where several run at once, it may hang)"
-        elif function in self._proven and not self._leaves_attempts(call):
-            text = "its method leaves no attempts, as another call of it shows"
         return Why(Reason.UNTRACED, text) if text else None
 
-    def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
-        if call.row not in self._failed_arguments:
-            return None
-        text = "its caller's exception says that an argument of it failed"
-        return Why(CallOutcome.DEPENDENCY_FAILED, text, Certainty.CERTAIN)
+    def _of_serve(self, call: _CallWithoutAttempt) -> Why | None:
+        text = "one of Ray Serve's own: what listens ends with Serve, and a full replica refuses requests"
+        return Why(Reason.SERVES_OWN, text, Certainty.CERTAIN) if call.function.startswith(_SERVES_OWN) else None
 
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
         if call.row in self._begun:
             return Why(Reason.BEGUN, "spans below it are here: it ran on, died, or was cancelled", may_run=True)
-        text, or_else = f"it {OPEN_TEXT}", ""
-        if call.actor and not call.is_constructor:
-            if actor is None:
-                text += "; nothing that its actor ran is here either"
-            else:
-                if NO_TIME != actor.last_ns <= self._store.spans.start_ns[call.row]:
-                    text += "; its actor has left no attempt since it was submitted"
-                if actor.methods and not self._leaves_attempts(call):
-                    or_else = "ran untraced"
-                    text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
-        if self._store.spans.source[call.row] in self._logs:
-            or_else = LOST_IN_LOG
-            text += "; or its attempt is among the repeated lines that Ray left out of the log"
-        return Why(Reason.UNKNOWN, text, may_run=True, or_else=or_else)
+        is_alone = call.actor and not call.is_constructor and actor is None
+        text = "; nothing that its actor ran is here either" if is_alone else ""
+        return Why(Reason.UNKNOWN, f"it {OPEN_TEXT}{text}", may_run=True)

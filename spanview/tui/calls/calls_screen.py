@@ -85,8 +85,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
     notes += [without_attempt_text(function.no_attempt, open_calls)] if function.no_attempt else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
-    notes += [f"{function.refused:,} refused by a full replica"] if function.refused else []
-    notes += [f"{function.shut_down:,} while Serve shut down"] if function.shut_down else []
+    notes += [f"{function.serves_own:,} of Ray Serve's own"] if function.serves_own else []
     notes += [f"{function.existing:,} already existed, no calls"] if function.existing else []
     if function.errors > function.failed - function.submit_errors - function.lost:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")

@@ -24,7 +24,7 @@ from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
-from spanview.analysis.ray.reasons import LOST_IN_LOG, Reason, Why, reason_of, reasons_of, without_attempt
+from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of, without_attempt
 from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.silent import silent_failures
 from spanview.sources.loading import load_store
@@ -103,7 +103,7 @@ class Program:
         return next(finding for finding in diagnose(self._store()).findings if finding.kind is Kind.NO_ATTEMPT)
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Return how many calls have no attempt: of functions, silent failures, findings; and what a shutdown ended."""
+        """Return how many calls have no attempt: of functions, silent failures, findings; and of Serve's own."""
         store = self._store()
         functions = functions_of(store, calls_of(store))
         silent, _ = silent_failures(store, range(len(store.trace_table)), lambda _: False)
@@ -112,7 +112,7 @@ class Program:
             sum(function.no_attempt for function in functions),
             len(silent),
             found,
-            sum(function.shut_down for function in functions),
+            sum(function.serves_own for function in functions),
         )
 
     def _store(self) -> Store:
@@ -160,15 +160,6 @@ def test_healthy_programs_miss_no_attempt(recording: str) -> None:
     assert unexplained == ({"K.agen": 1} if recording == "ray-existing-actors" else {})
 
 
-def test_an_unexplained_call_may_have_run_untraced() -> None:
-    """That is said where only calls of the method lack attempts."""
-    program = Program()
-    last(program)
-    (why,) = program.reasons().values()
-    assert why.label == "no attempt seen"
-    assert why.text.endswith("or it ran untraced: no call of its method has an attempt, others of its actor have")
-
-
 def test_the_recorded_existing_actors() -> None:
     """Of 115 PRODUCERs without an attempt in Ray Data's recording, 65 are no calls, and 50 generator methods.
 
@@ -190,7 +181,7 @@ def test_the_recorded_odd_actors() -> None:
     )
     assert found == {
         ("Exits.ping", Reason.UNKNOWN): 1,
-        ("AsyncExits.ping", Reason.ACTOR_EXITED): 1,
+        ("AsyncExits.ping", Reason.UNKNOWN): 1,
         ("BadInit.ping", CallOutcome.CONSTRUCTOR_FAILED): 1,
         ("Crash.crash", Reason.UNKNOWN): 1,
         ("Crash.ping", Reason.UNKNOWN): 1,
@@ -315,13 +306,6 @@ def failed_constructor(program: Program) -> None:
     program.call("A.f", 20, "a")
 
 
-def left_actor(program: Program) -> None:
-    """Call an actor that has ended itself."""
-    program.made()
-    program.did("A.leave", 10, status="ERROR", events=EXIT)
-    program.call("A.f", 20, "a")
-
-
 def before_leaving(program: Program) -> None:
     """Call a method that leaves no attempt, before the actor ends itself."""
     program.made()
@@ -341,21 +325,6 @@ def behind_a_failure(program: Program) -> None:
     task = program.call("bad", 0)
     program.call("f", 2)
     program.ran(task, "bad", 10, status="ERROR")
-
-
-def told(program: Program, *, times: int = 1) -> None:
-    """Submit calls; their caller is told that an argument of one had failed, in a colour as Ray has it."""
-    message = (
-        "\x1b[36mray::A.f()\x1b[39m (pid=7, ip=10.0.0.1, repr=<A>)\n"
-        "  At least one of the input arguments for this task could not be computed:\n"
-        "ray.exceptions.RayTaskError: \x1b[36mray::bad()\x1b[39m (pid=8)\nValueError: x"
-    )
-    attributes = {"exception.type": "ray.exceptions.RayTaskError(ValueError)", "exception.message": message}
-    events = [{"name": "exception", "timestamp": "2023-11-14T22:13:20.000000Z", "attributes": attributes}]
-    caller = program.call("main", 0)
-    program.ran(caller, "main", 1, duration=8_000, span=50, status="ERROR", events=events)
-    for _ in range(times):
-        program.call("main.<locals>.A.f", 10, parent=50)
 
 
 def passed(program: Program) -> None:
@@ -439,11 +408,9 @@ RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
     [
         (failed_submission, (CallOutcome.NOT_SUBMITTED, Certainty.CERTAIN, False)),
         (failed_constructor, (CallOutcome.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
-        (left_actor, (Reason.ACTOR_EXITED, Certainty.CERTAIN, False)),
         (before_leaving, RAN),
         (failed_restart, UNKNOWN),
         (behind_a_failure, UNKNOWN),
-        (told, (CallOutcome.DEPENDENCY_FAILED, Certainty.CERTAIN, False)),
         (passed, RAN),
         (passed_by_another, UNKNOWN),
         (passed_at_once, UNKNOWN),
@@ -462,14 +429,6 @@ def test_reasons(make: Callable[[Program], None], expected: tuple[Reason, Certai
     assert only(program) == expected
 
 
-def test_which_of_several_calls_had_the_failed_argument_is_not_told() -> None:
-    """The caller's exception names a function, not a call."""
-    program = Program()
-    told(program, times=2)
-    whys = program.reasons().values()
-    assert [why.reason for why in whys] == [Reason.UNKNOWN] * 2
-
-
 def test_a_constructor_that_alone_has_no_attempt_after_a_failure() -> None:
     """What its caller submitted before is looked at for it too."""
     build = Builder()
@@ -484,7 +443,7 @@ def test_a_constructor_that_alone_has_no_attempt_after_a_failure() -> None:
 def test_what_to_do_where_all_reasons_are_known() -> None:
     """What failed is to be mended; nobody is sent to look for workers that died unless a call is left unexplained."""
     program = Program()
-    told(program)
+    failed_constructor(program)
     assert "Fix the earlier failures" in program.finding().advice
     program.call("other", 20, by="9.txt")
     assert "worker died" in program.finding().advice
@@ -495,28 +454,6 @@ def test_an_actor_that_does_nothing_any_more() -> None:
     program = Program()
     stuck(program)
     assert {why.reason for why in program.reasons().values()} == {Reason.UNKNOWN}
-
-
-def test_a_log_that_lost_lines() -> None:
-    """A call that stands in a log with repeated lines left out may have lost its attempt there; nobody knows."""
-    store = store_of_files({"driver.log": file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
-    (why,) = reasons_of(store, calls_of(store)).values()
-    assert (why.reason, why.or_else) == (Reason.UNKNOWN, "")
-    ((_, tally),) = store.tallies.each_file()
-    tally.repeated = tally.fragments = 1
-    (why,) = reasons_of(store, calls_of(store)).values()
-    assert (why.reason, why.or_else) == (Reason.UNKNOWN, LOST_IN_LOG)
-    assert silent_failures(store, [0], lambda _: False) == ({}, [])
-
-
-def test_what_is_proven_of_one_call_holds_for_others() -> None:
-    """A method of which one call was passed by a later one is left out by tracing wherever it is called."""
-    program = Program()
-    passed(program)
-    program.made("b", 40, where="3.txt")
-    other = program.call("A.gen", 50, "b")
-    why = program.reasons()[other]
-    assert (why.reason, why.may_run) == (Reason.UNTRACED, False)
 
 
 @pytest.mark.parametrize("folder", ["ray-odd-ends", "ray-existing-actors", "ray-tasks-bundled-hook", "killed-workers"])
@@ -537,26 +474,19 @@ def test_calls_without_an_attempt_are_counted_alike(folder: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "start", "expected"),
+    ("call", "expected"),
     [
-        ("ProxyActor.check_health", 30, Reason.SHUT_DOWN),
-        ("ServeReplica:app:App.reconfigure", 30, Reason.SHUT_DOWN),
-        ("ServeController.listen_for_change", 30, Reason.SHUT_DOWN),
-        # A replica that died while Serve ran, what the program asks of it, and a second start.
-        ("ServeReplica:app:App.check_health", 10, Reason.UNKNOWN),
-        ("App.check_health", 30, Reason.UNKNOWN),
-        ("ServeReplica:app:App.check_health", 50, Reason.UNKNOWN),
+        ("ProxyActor.check_health", Reason.SERVES_OWN),
+        ("ServeReplica:app:App.reconfigure", Reason.SERVES_OWN),
+        ("ServeController.listen_for_change", Reason.SERVES_OWN),
+        ("App.check_health", Reason.UNKNOWN),
     ],
 )
-def test_what_the_shutdown_of_serve_ended(call: str, start: int, expected: Reason) -> None:
-    """Serve's calls of its own actors go unanswered once it shuts down; that isn't a failure."""
+def test_calls_of_serves_own(call: str, expected: Reason) -> None:
+    """Serve's calls of its own actors may listen until it ends; that they leave no attempt isn't a failure."""
     program = Program()
-    for begun in (0, 40):
-        program.ran(program.call("ServeController.__init__", begun, "c"), "ServeController.__init__", begun + 2, "c")
-    shutdown = program.call("ServeController.graceful_shutdown", 20, "c")
-    program.ran(shutdown, "ServeController.graceful_shutdown", 22, "c")
-    number = program.call(call, start, "r")
+    number = program.call(call, 30, "r")
     assert {number: expected} == {key: why.reason for key, why in program.reasons().items()}
     kept, failed, findings, counted = program.counts()
     assert kept == failed == findings == (expected is Reason.UNKNOWN)
-    assert counted == (expected is Reason.SHUT_DOWN)
+    assert counted == (expected is Reason.SERVES_OWN)

@@ -18,7 +18,7 @@ from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.functions import functions_of
-from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of
+from spanview.analysis.ray.reasons import Reason, reason_of, reasons_of
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.tui.trace.stitched_trace import StitchedTrace
 
@@ -72,27 +72,23 @@ def test_which_replica_ran_a_call(spans: list[tuple[str, float, float]], expecte
 
 
 def test_a_refused_call() -> None:
-    """A call that another one of its routing follows was refused; the last one of a routing is not."""
+    """A call that left no attempt below a routing was refused by a full replica, or was Serve's last one."""
     store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (CALL, 22, 1)))
     whys = reasons_of(store, calls_of(store))
     reasons = [whys[row].reason for row in sorted(whys, key=store.spans.start_ns.__getitem__)]
-    assert reasons == [Reason.REFUSED, Reason.REFUSED, Reason.UNKNOWN]
+    assert reasons == [Reason.SERVES_OWN] * 3
     # Tracing skips nothing here, so no finding says so, and none advises what was done.
-    assert {finding.kind for finding in diagnose(store).findings} == {Kind.NO_ATTEMPT}
+    assert not diagnose(store).findings
     (function,) = functions_of(store, calls_of(store))
-    assert (function.refused, function.untraced, function.no_attempt) == (2, 0, 1)
+    assert (function.serves_own, function.untraced, function.no_attempt) == (3, 0, 0)
 
 
 def test_calls_of_the_controller() -> None:
     """Serve's exporter isn't called in the controller: its calls have no attempt unless Ray's hook writes them, too."""
-    build = Builder()
-    call = build.span("ServeController.listen ray.remote", kind="PRODUCER", trace=1)
-    alone = store_of(call)
-    text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
-    assert reason_of(alone, 0) == Why(Reason.UNTRACED, text)
-    other = build.span("ServeController.other ray.remote_worker", kind="CONSUMER", trace=2)
-    both = store_of(call, other)
-    assert [why.reason for why in reasons_of(both, calls_of(both)).values()] == [Reason.UNKNOWN]
+    alone = store_of(Builder().span("ServeController.listen ray.remote", kind="PRODUCER", trace=1))
+    why = reason_of(alone, 0)
+    assert why is not None
+    assert (why.reason, why.is_harmless) == (Reason.SERVES_OWN, True)
 
 
 def test_in_a_trace_whose_calls_are_rows() -> None:

@@ -131,19 +131,13 @@ class _Whole:
         methods = [record for record in life if record not in constructors]
         if name.endswith("__init__"):
             return bool(life)
-        if any(_leaves(record["events"]) and record["end_ns"] <= producer["start_ns"] for record in life):
-            return False
         if name.startswith("MapWorker(") and name.endswith(".submit"):
             return True
         if self._is_traced(name):
             return False
         if not life or (not methods and all(record["status"] == "ERROR" for record in constructors)):
             return False
-        return any(
-            self._was_passed(other)
-            for other, tried in self.calls
-            if other["name"] == producer["name"] and other["status"] != "ERROR" and not tried
-        )
+        return self._was_passed(producer)
 
     def _was_passed(self, producer: Record) -> bool:
         """Tell whether a call that the same process submitted later ran in the same life of a sequential actor."""
@@ -228,10 +222,6 @@ def _actor(record: Record) -> str:
     return str(record["attributes"].get("ray.actor_id") or "")
 
 
-def _leaves(events: list[dict[str, Any]]) -> bool:
-    return any("AsyncioActorExit" in str(event["attributes"].get("exception.type")) for event in events)
-
-
 def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole) -> dict[str, Any]:
     none = [pair for pair in pairs if whole.is_existing(*pair)]
     none_ids = {(producer["trace_id"], producer["span_id"]) for producer, _ in none}
@@ -242,6 +232,9 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
     }
     existing = none_ids - above
     untraced = sum(whole.is_untraced(*pair) for pair in pairs)
+    is_serves = name.startswith(("ServeController.", "ProxyActor.", "ServeReplica:"))
+    serves_own = sum(is_serves and not each and producer["status"] != "ERROR" for producer, each in pairs) - untraced
+    serves_own = max(0, serves_own)
     generator = whole.generator(name)
     cold = []
     for producer, each in pairs:
@@ -265,12 +258,12 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "errors": sum(attempt["status"] == "ERROR" and not _is_exit(attempt) for attempt in attempts),
         "submit_errors": alone.count("ERROR"),
         "retried": sum(len(each) > 1 and not are_executed(each) for _, each in pairs),
-        "no_attempt": len(alone) - alone.count("ERROR") - untraced,
+        "no_attempt": len(alone) - alone.count("ERROR") - untraced - serves_own,
         "running": 0,
         "lost": 0,
         "existing": len(existing),
         "untraced": untraced,
-        "serves_own": 0,
+        "serves_own": serves_own,
         "cold_starts": len(cold),
         "cold_wait_ns": sum(cold),
         "total_wait_ns": sum(waits),

@@ -195,11 +195,11 @@ def test_what_is_said_of_a_program_that_runs(watched: Watched) -> None:
     watched.until("job", "has an attempt by now", grows=False)
 
     end, pid = watched.submit("work")
-    watched.until("Actor.work", f"may run: its actor, pid {pid}, is alive", grows=False)
+    watched.until("Actor.work", lives, grows=False)
     os.kill(pid, signal.SIGKILL)
     again = watched.process_of(end.with_name(end.name.removesuffix(".end")))
     assert again != pid
-    watched.until("Actor.work", f"may run: its actor, pid {again}, is alive", grows=False)
+    watched.until("Actor.work", lives, grows=False)
     end.touch()
     watched.until("Actor.work", "has an attempt by now", grows=False)
 

@@ -10,11 +10,9 @@ a span of its trace, or of its caller's file, came lately,    may run: its trace
 the caller isn't known, or can't be looked up                 not known whether it runs
 the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
 the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
-its actor's newest process lives                              may run: its actor, pid 9, is alive
-its actor's newest process has gone                           may run if Ray restarts its actor: pid 9 has ended
-its actor has left no span                                    may run: its actor has left no span yet
-for two seconds, each Ray worker of the caller's session and  doesn't run here: no Ray worker is ray::f
-  job has been named after something else that is known
+it is of a task, and for two seconds each Ray worker of the   doesn't run here: no Ray worker is ray::f
+  caller's session and job has been named after something
+  else that is known
 anything else                                                 may run: its caller, pid 7, is alive
 
 Nothing is called lost. That a caller has ended is no reason: it may have outlived the call, every program ends, and the
@@ -34,15 +32,14 @@ from __future__ import annotations
 import time
 from array import array
 from bisect import bisect_left
-from collections import defaultdict, deque
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray.names import RAN, SUBMITTED, ShortNames, call_names
+from spanview.analysis.ray.names import SUBMITTED, ShortNames, call_names
 from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until, ran_until
-from spanview.analysis.ray.workers import is_told
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.index.lives import OpenEnd, State
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
@@ -51,7 +48,6 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from spanview.analysis.ray.workers import Writer
     from spanview.analysis.ray.writers import Host, RayWorker
     from spanview.index.store import Store
 
@@ -63,8 +59,6 @@ _MAX_PARENTS: Final = 32
 """Missing parents of one trace that are examined."""
 _MAX_CALLS: Final = 500
 """Calls without an attempt of one trace that are examined, the newest."""
-_MAX_ATTEMPTS: Final = 32
-"""Attempts of one class in one process that are examined for an actor, the newest."""
 _GROWTH_S: Final = 10.0
 """So long after spans have come more are expected, where processes can't be seen."""
 _READING_DELAY_S: Final = 2.0
@@ -218,10 +212,6 @@ class Running:
         self._writers = Writers(store, host, clock)
         self._unended = UnendedSpans(store, self._writers, host)
         self._short_names = ShortNames(store.names)
-        self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
-        """The newest attempts by the class or the module that the function is of, and by the process' number."""
-        self._actors: dict[str, tuple[int, dict[str, int]]] = {}
-        """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
         self._trace_count = 0
         self._processes_grown: dict[int, float] = {}
@@ -426,10 +416,9 @@ class Running:
             return _GROWS if self._has_grown_lately(row) else over
         if not life.is_alive:
             return over
-        if actor_id := self._writers.facts_of(row).actor:
-            return self._assess_actor(self._process_of_actor(actor_id, row))
         function = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED)
-        titles = {worker.title for worker in self._workers_of(caller.pid, self._writers.facts_of(row).job)}
+        facts = self._writers.facts_of(row)
+        titles = set[str]() if facts.actor else {worker.title for worker in self._workers_of(caller.pid, facts.job)}
         # Not all calls of actors' methods name their actor.
         is_named = any(f".{function}".endswith(f".{title}") for title in titles)
         if titles and not is_named and all(map(self._is_explained, titles)):
@@ -457,23 +446,6 @@ class Running:
         grown = self._processes_grown.get(spans.process[row]), self._traces_grown.get(spans.trace[row])
         return any(at is not None and at >= since for at in grown)
 
-    def _assess_actor(self, actor: tuple[int, Writer] | None) -> Assessment:
-        """Assess a call of an actor.
-
-        Args:
-            actor: The actor's newest attempt, and its process; None if there is none.
-        """
-        if actor is None:
-            return Assessment(True, "may run: its actor has left no span yet")
-        row, writer = actor
-        life = self._writers.life(row, writer)
-        if life.is_alive:
-            return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
-        if life is Life.UNKNOWN:
-            return _NOT_KNOWN
-        ended = _ended(was_alive=self._writers.was_alive(row, writer))
-        return Assessment(True, f"may run if Ray restarts its actor: pid {writer.pid} {ended}")
-
     def _has_no_attempt(self, row: int) -> bool:
         """Return whether a call still has no attempt."""
         calls = self._gaps_of(self._store.spans.trace[row]).calls
@@ -499,32 +471,11 @@ class Running:
         functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store)[0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
-    def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
-        """Return an actor's newest attempt, and its process: an actor may have been restarted."""
-        group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
-        known = self._actors.get(group)
-        if known is None or known[0] != self._row_count:
-            known = self._actors[group] = self._row_count, self._newest_attempts(group)
-        row = known[1].get(actor)
-        if row is None or (writer := self._writers.facts_of(row).writer) is None:
-            return None
-        return row, writer
-
-    def _newest_attempts(self, group: str) -> dict[str, int]:
-        """Return the newest attempt of each actor of a class, by the actor's id."""
-        starts, newest = self._store.spans.start_ns, dict[str, int]()
-        for process, attempts in self._attempts[group].items():
-            for row in [attempts[-1]] if is_told(self._store.processes, process) else [*attempts]:
-                actor = self._writers.facts_of(row).actor
-                if actor not in newest or starts[newest[actor]] < starts[row]:
-                    newest[actor] = row
-        return newest
-
     # -- what records and processes show -----------------------------------------------------------------------------
 
     def _take_in_new_spans(self) -> None:
         """Take in the spans that have arrived."""
-        spans, table, texts = self._store.spans, self._store.trace_table, self._store.names.texts
+        spans, table = self._store.spans, self._store.trace_table
         count, traces = len(spans.next_row), len(table)
         self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
         changed = set(range(self._trace_count, traces))
@@ -534,8 +485,6 @@ class Running:
                 changed.add(spans.trace[row])
                 if spans.parent_id[row]:
                     self._more_calls[spans.trace[row]] -= 1
-                attempts = self._attempts[_group(texts[spans.name[row]].removesuffix(RAN))]
-                attempts.setdefault(spans.process[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
@@ -551,11 +500,6 @@ class Running:
         """Return those of some traces that have no root, or more calls than attempts, in order."""
         counts = self._store.trace_table.root_count
         return sorted(trace for trace in traces if not counts[trace] or self._more_calls[trace] > 0)
-
-
-def _group(function: str) -> str:
-    """Return the class or module of a function, without qualifiers: `A` for `m.<locals>.A.ok`."""
-    return function.rpartition(".")[0].rpartition(".")[2]
 
 
 def _ended(*, was_alive: bool) -> str:

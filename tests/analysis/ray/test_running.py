@@ -94,20 +94,15 @@ class Asked:
         # Something else may be a name that the program has given to f.
         (F, ALL, {WORKER: "something else"}, CALLS),
         (F, ALL - {CALLER}, {WORKER: "f"}, GONE),
-        (G, ALL, {WORKER: "IDLE", ACTOR: "A"}, f"may run: its actor, pid {ACTOR}, is alive"),
-        (G, ALL, {ACTOR: "A.g"}, f"may run: its actor, pid {ACTOR}, is alive"),
-        (
-            G,
-            ALL - {ACTOR},
-            {WORKER: "IDLE"},
-            f"may run if Ray restarts its actor: pid {ACTOR} isn't running here",
-        ),
+        (G, ALL, {WORKER: "IDLE", ACTOR: "A"}, CALLS),
+        # An actor that has died may be started again.
+        (G, ALL - {ACTOR}, {WORKER: "IDLE"}, CALLS),
         (G, ALL - {CALLER}, {ACTOR: "A.g"}, GONE),
-        (H, ALL, {WORKER: "IDLE"}, "may run: its actor has left no span yet"),
+        (H, ALL, {WORKER: "IDLE"}, CALLS),
     ],
 )
 def test_calls_without_an_attempt(span: int, alive: frozenset[int], titles: dict[int, str], text: str) -> None:
-    """By its caller, its actor, and what the workers call themselves; nothing is ever called lost."""
+    """By its caller, and what the workers call themselves; nothing is ever called lost."""
     asked = Asked(filled(), alive, titles)
     assert asked.say(span, after_s=2) == text
     assert not asked.thought(span).runs
@@ -174,22 +169,6 @@ def test_a_worker_of_another_program(elsewhere: dict[str, str]) -> None:
     asked.host.jobs[WORKER] = elsewhere.get("job", "01000000")
     asked.host.sessions |= {WORKER: elsewhere["session"]} if "session" in elsewhere else {}
     assert asked.say(F, after_s=2) == CALLS
-
-
-def test_an_actor_that_was_started_again() -> None:
-    """Its newest process is asked for: the first one was killed, and that is no reason."""
-    data = filled()
-    restarted = Builder().span(
-        "A.__init__ ray.remote_worker", span=13, parent=77, trace=2, kind="CONSUMER", attributes=A1, start=1000
-    )
-    asked = Asked(data)
-    assert asked.thought(G).text == f"may run: its actor, pid {ACTOR}, is alive"
-    asked.host.end({ACTOR})
-    ended = f"may run if Ray restarts its actor: pid {ACTOR} has ended"
-    assert asked.thought(G).text == ended
-    data.add(restarted, path=f"spans/{NEW}.txt")
-    asked.host.alive.add(NEW)
-    assert asked.thought(G).text == f"may run: its actor, pid {NEW}, is alive"
 
 
 def test_a_call_that_ends_while_it_is_asked_for() -> None:

@@ -22,9 +22,9 @@ from spanview.model.times import NO_TIME
 from spanview.ray.lines import ENDED_BY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from spanview.index.arrays import Flags, Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 _EXIT: Final = "AsyncioActorExit"
@@ -34,9 +34,8 @@ _MAX_RECORDS: Final = 20_000
 """Records of failed attempts that are read; further ones count as failed."""
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
-_CUT_OFF: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
-"""By store and row, what cut an attempt off."""
-_CUT_OFFS: Final[WeakKeyDictionary[Store, _CutOffs]] = WeakKeyDictionary()
+_CUT_OFFS: Final[WeakKeyDictionary[Store, tuple[set[int], dict[int, str]]]] = WeakKeyDictionary()
+"""By store, the rows of attempts whose records were read, and of those that were cut off, what did it."""
 _MAX_ASKED: Final = 100_000
 """Attempts of which it is asked at once whether they were cut off: half a second."""
 _RECORDS: Final = 4096
@@ -68,44 +67,31 @@ def cut_off_by(store: Store, row: int) -> str:
         row: Of any span; the record of an attempt is read.
     """
     spans = store.spans
+    if spans.kind[row] != CONSUMER or not store.names.texts[spans.name[row]].endswith(RAN):
+        return ""
+    return _cut_offs(store, [row]).get(row, "")
+
+
+def cut_off_among(store: Store, rows: Places) -> list[int]:
+    """Return those of some attempts that were cut off; of very many the newest are looked at."""
+    newest = np.sort(rows)[-_MAX_ASKED:].tolist()
+    found = _cut_offs(store, newest)
+    return [row for row in newest if row in found]
+
+
+def _cut_offs(store: Store, rows: Sequence[int]) -> Mapping[int, str]:
+    """Return what cut attempts off, by row, once the records of some are read, too."""
+    read, found = _CUT_OFFS.setdefault(store, (set(), {}))
+    spans = store.spans
     # The record of one without an end is replaced.
-    if spans.kind[row] != CONSUMER or spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME:
-        return ""
-    if not store.names.texts[spans.name[row]].endswith(RAN):
-        return ""
-    known = _CUT_OFF.setdefault(store, {})
-    if row not in known:
-        if len(known) >= _MAX_RECORDS:
-            known.clear()
-        has_any = ENDED_BY.encode() in (store.record(row) or b"")
-        text = store.span(row).attributes.get(ENDED_BY) if has_any else ""
-        known[row] = text if isinstance(text, str) and "exit_actor" not in text else ""
-    return known[row]
-
-
-class _CutOffs:
-    """Which attempts that have ended were cut off; each record is read once."""
-
-    def __init__(self) -> None:
-        self._asked: Flags = np.zeros(0, np.bool_)
-        self._found: Flags = np.zeros(0, np.bool_)
-
-    def among(self, store: Store, rows: Places) -> Places:
-        """Return those of some rows."""
-        more = np.zeros(len(store.spans.next_row) - len(self._asked), np.bool_)
-        self._asked, self._found = np.append(self._asked, more), np.append(self._found, more)
-        new = rows[~self._asked[rows]].tolist()
-        for part in batches(store, new, _RECORDS):
-            read = zip(new[part], read_records(store, new[part]), strict=True)
-            may_be = [row for row, record in read if record is None or ENDED_BY.encode() in record]
-            self._found[[row for row in may_be if cut_off_by(store, row)]] = True
-        self._asked[new] = True
-        return rows[self._found[rows]]
-
-
-def cut_off_among(store: Store, rows: Places) -> Places:
-    """Return those of some attempts with an end that were cut off; of very many the newest are looked at."""
-    return _CUT_OFFS.setdefault(store, _CutOffs()).among(store, np.sort(rows)[-_MAX_ASKED:])
+    new = [row for row in rows if row not in read and spans.status[row] != ERROR and spans.end_ns[row] != NO_TIME]
+    for part in batches(store, new, _RECORDS):
+        for row, record in zip(new[part], read_records(store, new[part]), strict=True):
+            if record is None or ENDED_BY.encode() in record:
+                text = store.span(row).attributes.get(ENDED_BY)
+                found |= {row: text} if isinstance(text, str) and text and "exit_actor" not in text else {}
+    read.update(new)
+    return found
 
 
 def is_cancelled(store: Store, row: int) -> bool:

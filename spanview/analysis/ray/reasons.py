@@ -444,7 +444,7 @@ class _Reasons:
         return Why(Reason.UNTRACED, text) if text else None
 
     def _of_serve(self, call: _CallWithoutAttempt) -> Why | None:
-        text = "one of Ray Serve's own: what listens ends with Serve, and a full replica refuses requests"
+        text = "what listens ends with Serve, and a full replica refuses requests"
         return Why(Reason.SERVES_OWN, text, Certainty.CERTAIN) if call.function.startswith(_SERVES_OWN) else None
 
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:

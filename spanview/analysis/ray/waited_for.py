@@ -80,6 +80,8 @@ class WaitReason:
     """Whether at least half of the wait was surely for this alone; else it is what the wait ended with."""
     is_certain: bool = False
     """Whether Ray's own events say so."""
+    is_last: bool = True
+    """Whether it isn't known to have waited for anything after that."""
     detail: str = ""
     """What it asked for, where it waited for that; a text from a file."""
 
@@ -91,7 +93,8 @@ class WaitReason:
     @property
     def label(self) -> str:
         """What was waited for, and how much, as `mostly for its actor to be ready`."""
-        extent = "" if self.is_whole else "mostly" if self.is_most else "partly" if self.is_certain else "at the end"
+        is_part = self.is_certain or not self.is_last
+        extent = "" if self.is_whole else "mostly" if self.is_most else "partly" if is_part else "at the end"
         return self.waited_for.label_of(extent, is_certain=self.is_certain)
 
 
@@ -129,7 +132,8 @@ class WaitReasons:
         is_whole, is_most = wait_ns - share_ns <= MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
         shown_by = NO_ROW if kind is WaitedFor.UNKNOWN else int(self._shown_by[index])
-        return WaitReason(kind, shown_by, is_whole, is_most, is_certain, asked)
+        is_last = not any(parts[number + 1 : UNKNOWN])
+        return WaitReason(kind, shown_by, is_whole, is_most, is_certain, is_last, asked)
 
     def parts_of(self, row: int) -> dict[WaitedFor, int]:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""

@@ -267,6 +267,10 @@ def test_loading_is_no_start_and_handing_over_no_argument(recording: str) -> Non
     }
     loading = [of_call[WaitedFor.LOADING] for function, of_call in parts if function == "__main__.own_worker"]
     assert min(loading) > 1_000_000_000
+    labels = [
+        reason.label for row in called if (reason := reasons.get(row)) and WaitedFor.LOADING in reasons.parts_of(row)
+    ]
+    assert not [label for label in labels if "at the end" in label]
 
 
 @pytest.mark.parametrize("attempts", [1, 2])

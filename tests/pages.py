@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from builders import store_of
 from report_kinds import COMMANDS, empty_reports
 from spanview import cli
-from spanview.analysis.diagnosis.finding import RULES
+from spanview.analysis.diagnosis.finding import Kind
 from spanview.commands.agents.tools import TOOLS
 from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
@@ -86,7 +86,7 @@ def keys_table() -> str:
 
 def findings_table() -> str:
     """Return all findings of `check`."""
-    lines = [(f"`{kind}`", str(rule.severity), rule.meaning, rule.advice) for kind, rule in RULES.items()]
+    lines = [(f"`{kind}`", str(kind.rule.severity), kind.rule.meaning, kind.rule.advice) for kind in Kind]
     return _table("| kind | severity | what it means | what to do |", lines)
 
 

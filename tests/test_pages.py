@@ -28,8 +28,8 @@ import pytest
 from pages import DOCS, README, REPORTS, ROOT, TABLES, TEXTS, between, blocks, options, prose, rows, schemas
 from programs import environment_with, spanview
 from spanview import cli
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.terms import QUERY_KEYS
 from spanview.docs import PAGES, summary_of
 from spanview.sources import places
 from spanview.tui.keys import KEYS
@@ -298,7 +298,7 @@ def test_csv_and_markdown_have_the_same_rows(words: tuple[str, ...]) -> None:
 def test_every_query_key_is_explained_once() -> None:
     """The table of query keys has each, and an example that can be asked."""
     table = rows(between(TEXTS["spanview/docs/query.md"], "query keys"))
-    assert sorted(cells[0].strip("`") for cells in table) == sorted(QUERY_KEYS)
+    assert sorted(cells[0].strip("`") for cells in table) == sorted(OWN_KEYS)
     for key, _, example in table:
         assert example.strip("`").startswith(key.strip("`"))
         parse_query(example.strip("`"))

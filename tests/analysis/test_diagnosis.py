@@ -29,7 +29,7 @@ from independent_diagnosis import expected
 from independent_reader import key_of, read_folder
 from programs import spanview as run
 from span_graphs import graphs
-from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
+from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of, spans_in_finding
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.subject import Subject, TreeFacts
@@ -468,8 +468,7 @@ def test_every_kind_is_shown() -> None:
     shown = {kind for _, found in MADE.values() for kind in found} | {"truncated"}
     for recording in RECORDINGS:
         shown |= counts_of(FIXTURES / recording / "spans").keys()
-    assert shown == {kind.value for kind in RULES} == {kind.value for kind in DETECTORS}
-    assert set(RULES) == set(Kind)
+    assert shown == {kind.value for kind in Kind} == {kind.value for kind in DETECTORS}
 
 
 # -- what a finding says -----------------------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ from textual.widgets import Input
 from builders import Builder, Document, store_of
 from spanview.analysis.query import words
 from spanview.analysis.query.complete import complete
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.parse import RawTerm, parse_parts
-from spanview.analysis.query.terms import QUERY_KEYS
 from spanview.analysis.telling import unheard
 from spanview.display.sanitise import meant, typed
 from spanview.tui.trace.trace_screen import TraceScreen
@@ -70,7 +70,7 @@ async def test_a_key_and_its_value() -> None:
         await look.press("slash")
         assert below(look).startswith("›name  service  kind  status")
         # The keys of the language, and four attributes.
-        await look.until_shown(f"1 of {len(QUERY_KEYS) + 4}")
+        await look.until_shown(f"1 of {len(OWN_KEYS) + 4}")
         await look.type("sta")
         assert below(look) == "›status  start  wait.worker_start  any~sta"
         assert behind(look) == "tus="

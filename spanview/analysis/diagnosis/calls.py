@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import RULES, Certainty, Kind, having, number
+from spanview.analysis.diagnosis.finding import Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED
@@ -39,7 +39,7 @@ _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
 _TRACED_BY_SERVE: Final = (
     "spanview's hook traces every method but those that take Ray Serve's requests, which Serve's exporter traces. "
-    f"{RULES[Kind.SERVE_UNTRACED].advice}. Other calls here may hang."
+    f"{Kind.SERVE_UNTRACED.rule.advice}. Other calls here may hang."
 )
 """The advice for spans of spanview's own hook, which alone name the session."""
 _FIX_EARLIER_FAILURES: Final = (

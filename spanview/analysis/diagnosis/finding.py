@@ -1,12 +1,12 @@
-"""What can be found, in one table, and what a finding says; the page `check` has a table of it."""
+"""What can be found, in one table, and what a finding says; the page `check` has the same table."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Final, Self
 
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Severity
@@ -37,51 +37,20 @@ class Certainty(StrEnum):
     LIKELY = "likely"
 
 
-class Kind(StrEnum):
-    """What can be found."""
+class About(Enum):
+    """The spans that a finding counts."""
 
-    TRACE_CTX = "trace_ctx"
-    NO_ATTEMPT = "no_attempt"
-    UNTRACED = "untraced"
-    GENERATORS = "generators"
-    UNSET_ATTEMPTS = "unset_attempts"
-    UNSET_REQUESTS = "unset_requests"
-    BROKEN_STREAMS = "broken_streams"
-    SAMPLING = "sampling"
-    LONE_REPLICAS = "lone_replicas"
-    NO_PROXY_FILE = "no_proxy_file"
-    HAPROXY = "haproxy"
-    SERVE_UNTRACED = "serve_untraced"
-    HEALTH_CHECKS = "health_checks"
-    TORN_TAIL = "torn_tail"
-    TORN_INSIDE = "torn_inside"
-    NOT_WRITTEN = "not_written"
-    TRUNCATED = "truncated"
-    PIDS_USED_AGAIN = "pids_used_again"
-    SHARED_FILE = "shared_file"
-    SEVERAL_RUNS = "several_runs"
-    DOUBLED = "doubled"
-    BOTH_HOOKS = "both_hooks"
-    DEDUPLICATED = "deduplicated"
-    PREFIXED = "prefixed"
-    JAVASCRIPT = "javascript"
-    ALL_EMPTY = "all_empty"
-    BATCHED = "batched"
-    FOREIGN = "foreign"
-    MISSING_ROOTS = "missing_roots"
-    MISSING_PARENTS = "missing_parents"
-    IDS_REUSED = "ids_reused"
-    NO_END = "no_end"
-    BAD_ID = "bad_id"
-    ODD_VALUE = "odd_value"
-    CLOCK_SKEW = "clock_skew"
-    CAPPED_EVENTS = "capped_events"
+    SPANS = "spans"
+    CALLS = "Ray calls"
+    REQUESTS = "requests to Ray Serve"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What holds for all findings of a kind."""
 
+    name: str
+    """As queries and `--ignore` have it, and what the detector's function is called."""
     meaning: str
     """When there is such a finding, for the page `check`."""
     advice: str
@@ -89,17 +58,32 @@ class Rule:
     severity: Severity = Severity.INFO
     """Of the usual finding."""
     certainty: Certainty = Certainty.LIKELY
+    about: About | None = None
+    """What it counts, so that queries such as `finding=no_attempt` find its spans; None where it counts no spans."""
 
 
-RULES: Final = {
-    Kind.TRACE_CTX: Rule(
+class Kind(StrEnum):
+    """What can be found, each with its rule; findings of one severity are reported in this order."""
+
+    rule: Rule
+
+    def __new__(cls, rule: Rule) -> Self:
+        """Make a kind that is a text: the name of its rule."""
+        kind = str.__new__(cls, rule.name)
+        kind._value_, kind.rule = rule.name, rule
+        return kind
+
+    TRACE_CTX = Rule(
+        "trace_ctx",
         "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
         "Ray 2.60 can't trace actor methods that are generators, static methods or class methods. spanview's hook can: "
         f"{_HOOK}. Alternatively, make them ordinary methods, or start Ray without a tracing hook.",
         severity=Severity.ERROR,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.NO_ATTEMPT: Rule(
+        about=About.CALLS,
+    )
+    NO_ATTEMPT = Rule(
+        "no_attempt",
         "a call was submitted, but no worker recorded that it ran: it began and has no end (likely), its actor's "
         "constructor failed, or the call waited or ran when the files were written, died, or could never start. Calls "
         "that may still run, as far as processes show, don't count. If all reasons are known, the advice is to fix the "
@@ -109,234 +93,266 @@ RULES: Final = {
         "never get one; Ray's own events say what became of each, where it is asked to write them "
         "(spanview help tracing). Afterwards, search Ray's logs for workers that died (RAY_TMPDIR and _temp_dir move "
         'them): grep -r "worker died" /tmp/ray/session_latest/logs',
-    ),
-    Kind.UNTRACED: Rule(
+        about=About.CALLS,
+    )
+    UNTRACED = Rule(
+        "untraced",
         "a call of an actor's method has no attempt, likely because Ray's tracing skips it: no call of the method "
         "has one although a later call of its actor ran, or it is a method of Ray Data or Ray Serve's controller that "
         "is known to be skipped. A method that hangs can look the same",
         "Ray's tracing skips actor methods that are generators, static methods or class methods; those that take "
         f"**kwargs still run. To get their times, make them ordinary methods, or use spanview's hook: {_HOOK}",
-    ),
-    Kind.GENERATORS: Rule(
+        about=About.CALLS,
+    )
+    GENERATORS = Rule(
+        "generators",
         "an attempt belongs to a generator task, whose span ends when the generator is created: a task of Ray Data, or "
         "one after which spans without a parent start in the same process",
         "Don't use the duration of these spans. With spanview's hook they last until the generator is exhausted: "
         f"{_HOOK}",
-    ),
-    Kind.UNSET_ATTEMPTS: Rule(
+        about=About.CALLS,
+    )
+    UNSET_ATTEMPTS = Rule(
+        "unset_attempts",
         "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
         "`sys.exit`, or its result was lost. Cancelled tasks, too, have the status UNSET and look successful",
         "UNSET doesn't mean that a call succeeded. To see these attempts: `spanview tree -q finding=unset_attempts`",
-    ),
-    Kind.UNSET_REQUESTS: Rule(
+        about=About.CALLS,
+    )
+    UNSET_REQUESTS = Rule(
+        "unset_requests",
         "a request failed according to its proxy, but its routing and replica spans have the status UNSET",
         "The span status alone doesn't show which requests failed; spanview stats --by serve also considers HTTP and "
         "gRPC status codes and exceptions. To see these spans: `spanview tree -q finding=unset_requests`",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.BROKEN_STREAMS: Rule(
+        about=About.REQUESTS,
+    )
+    BROKEN_STREAMS = Rule(
+        "broken_streams",
         "a response of Ray Serve broke off after its status code had been sent: the code says success, but an "
         "exception was recorded",
         "Neither the span status nor the code distinguishes these from successful responses; spanview stats --by serve "
         "counts them as raised. To see them: `spanview tree -q finding=broken_streams`",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.SAMPLING: Rule(
+        about=About.REQUESTS,
+    )
+    SAMPLING = Rule(
+        "sampling",
         "Ray Serve's files have fewer requests than replica spans without a request, or hardly any requests (an info): "
         "by default only one request in a hundred is traced",
         f"{_FULL_SAMPLING}. On Anyscale, set sampling_ratio: 1.0 in the service's tracing_config.",
         severity=Severity.WARNING,
-    ),
-    Kind.LONE_REPLICAS: Rule(
+    )
+    LONE_REPLICAS = Rule(
+        "lone_replicas",
         "a replica's span has no proxy above it: its request wasn't sampled, or came through a handle",
         f"Calls by a handle have no proxy, and lack nothing. Where none was used: {_FULL_SAMPLING[0].lower()}"
         f"{_FULL_SAMPLING[1:]}, unless that was done.",
-    ),
-    Kind.NO_PROXY_FILE: Rule(
+        about=About.REQUESTS,
+    )
+    NO_PROXY_FILE = Rule(
+        "no_proxy_file",
         "a folder has files of replicas, but no file of a proxy",
         "This is normal with HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1). Otherwise, note that a TracingConfig given to "
         "serve.start doesn't reach the proxy. Where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
         severity=Severity.WARNING,
-    ),
-    Kind.HAPROXY: Rule(
+    )
+    HAPROXY = Rule(
+        "haproxy",
         "Ray Serve's requests come through HAProxy (its manager has spans): HAProxy itself writes no spans, so "
         "requests begin at their replicas",
         "The time that a request waited before its replica took it isn't recorded, and requests without a trace "
         "context of their own share a trace: `spanview stats --by serve` tells them apart. To record both, start Ray "
         "without RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.SERVE_UNTRACED: Rule(
+        about=About.CALLS,
+    )
+    SERVE_UNTRACED = Rule(
+        "serve_untraced",
         "Ray calls passed requests to replicas of Ray Serve, but no request has a span: Serve's exporter isn't set, no "
         "request was sampled, or Ray is older than 2.55 (certain if the spans name the version)",
         "Ray Serve traces requests since Ray 2.55. Where Ray is started, set RAY_SERVE_TRACING_SAMPLING_RATIO=1.0 "
         "and `export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors`",
-    ),
-    Kind.HEALTH_CHECKS: Rule(
+        about=About.CALLS,
+    )
+    HEALTH_CHECKS = Rule(
+        "health_checks",
         "a fifth or more of all spans are health checks",
         f"To leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.TORN_TAIL: Rule(
+        about=About.SPANS,
+    )
+    TORN_TAIL = Rule(
+        "torn_tail",
         "a file ends in the middle of a record: its writer was killed or is still writing",
         "`spanview --follow` shows the record once it is complete. If its writer is gone, the record is lost.",
         severity=Severity.WARNING,
-    ),
-    Kind.TORN_INSIDE: Rule(
+    )
+    TORN_INSIDE = Rule(
+        "torn_inside",
         "a file continues after an incomplete record: another process wrote to the file of a killed one",
         f"The incomplete records are lost. If a PID was reused: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]}",
         severity=Severity.WARNING,
-    ),
-    Kind.NOT_WRITTEN: Rule(
+    )
+    NOT_WRITTEN = Rule(
+        "not_written",
         "spanview's hook could not write finished spans, for example because the disk was full, and recorded their "
         "number once it could write again. Spans that a process had no time to count are not included",
         "These spans are lost; the program itself was not affected. If the disk was full, free some space "
         "(`df -h /tmp/spans`), or limit the files with SPANVIEW_MAX_BYTES and SPANVIEW_KEEP.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.TRUNCATED: Rule(
+    )
+    TRUNCATED = Rule(
+        "truncated",
         "a file was truncated while it was followed: if a PID is reused, the bundled hook empties its file",
         _FRESH_FOLDER,
         severity=Severity.WARNING,
-    ),
-    Kind.PIDS_USED_AGAIN: Rule(
+    )
+    PIDS_USED_AGAIN = Rule(
+        "pids_used_again",
         "tasks ran whose calls are in none of the files, and all drivers in the folder started later: a driver's PID "
         "was reused, and the bundled hook emptied its file",
         _FRESH_FOLDER,
         severity=Severity.WARNING,
-    ),
-    Kind.SHARED_FILE: Rule(
+        about=About.CALLS,
+    )
+    SHARED_FILE = Rule(
+        "shared_file",
         "several processes wrote to one file: their PID was reused, and the hook appends",
         _FRESH_FOLDER,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.SEVERAL_RUNS: Rule(
+    )
+    SEVERAL_RUNS = Rule(
+        "several_runs",
         "there are pauses of a minute or more in which no span was running",
         "To see only the newest run: `spanview --since last`",
-    ),
-    Kind.DOUBLED: Rule(
+    )
+    DOUBLED = Rule(
+        "doubled",
         "records are duplicates of others; each span counts once",
         "Nothing is lost. If two folders hold the same spans, give one of them as PATH. Spans that spanview receive "
         "wrote repeatedly were sent again, likely because their sender got no response in time.",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.BOTH_HOOKS: Rule(
+    )
+    BOTH_HOOKS = Rule(
+        "both_hooks",
         "two hooks write the same spans: Ray's and Ray Serve's, or both of Ray's own",
         "Keep one of them. To keep only Serve's, start Ray without a tracing hook; to keep only Ray's, "
         "`unset RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH`",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.DEDUPLICATED: Rule(
+    )
+    DEDUPLICATED = Rule(
+        "deduplicated",
         "spans were printed to a console where Ray drops repeated lines, which destroys spans. It is an info if the "
         "files of the workers named there were read, too, and have as many spans",
         "To print all lines, set `export RAY_DEDUP_LOGS=0` where Ray is started. The workers' own files are complete: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.PREFIXED: Rule(
+    )
+    PREFIXED = Rule(
+        "prefixed",
         "a log has the beginnings of spans that are incomplete, or follow a prefix that spanview doesn't know",
         "The files of Ray's workers have these spans: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.JAVASCRIPT: Rule(
+    )
+    JAVASCRIPT = Rule(
+        "javascript",
         "spans were printed by OpenTelemetry's console exporter for JavaScript, which isn't JSON and can't be read",
         "Write OTLP instead: give the program the OTLPTraceExporter of @opentelemetry/exporter-trace-otlp-http, or "
         "OTEL_TRACES_EXPORTER=otlp, and receive its spans: `spanview receive --dir spans --view`",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.ALL_EMPTY: Rule(
+    )
+    ALL_EMPTY = Rule(
+        "all_empty",
         "there are files, but all of them are empty",
         "Ray's processes create their files when they start, but write the first span at the first call of a remote "
         "function or method. `spanview --follow` waits for spans.",
-    ),
-    Kind.BATCHED: Rule(
+    )
+    BATCHED = Rule(
+        "batched",
         "calls were submitted, no attempt is in any file, and files next to those of the callers are empty: the "
         "workers keep their spans in memory, in a BatchSpanProcessor, or none of the calls has run yet",
         "Ray ends workers abruptly, and spans that they hold in memory are lost. Use a "
         f"SimpleSpanProcessor, or spanview's hook: {_HOOK}",
-    ),
-    Kind.FOREIGN: Rule(
+    )
+    FOREIGN = Rule(
+        "foreign",
         "a file isn't empty, but has no span that spanview knows",
         "The problems listed with these findings say what each file has. Give the folder of the spans alone as PATH.",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.MISSING_ROOTS: Rule(
+    )
+    MISSING_ROOTS = Rule(
+        "missing_roots",
         "a trace has no root: the root hasn't ended, its process was killed, the caller is traced elsewhere, or its "
         "file is missing",
         "While the program runs, `spanview --follow` shows roots as they arrive. To see the remaining traces: "
         "spanview -q trace.complete=false",
-    ),
-    Kind.MISSING_PARENTS: Rule(
+    )
+    MISSING_PARENTS = Rule(
+        "missing_parents",
         "the parent of a span is in none of the files, for the same reasons",
         "To see which: `spanview tree -q trace.complete=false`",
-    ),
-    Kind.IDS_REUSED: Rule(
+    )
+    IDS_REUSED = Rule(
+        "ids_reused",
         "different spans have the same ids, so several runs are merged into one trace: the SDK draws ids from Python's "
         "`random`, and the program seeds it. Findings that depend on parents and calls leave out such traces",
         "To look at one run, give only its folder as PATH. Before the next run, give the SDK's TracerProvider an "
         "id_generator that draws from random.SystemRandom(), or use spanview's hook, which does; or let the program "
         "seed a random.Random() of its own.",
         severity=Severity.WARNING,
-    ),
-    Kind.NO_END: Rule(
+        about=About.SPANS,
+    )
+    NO_END = Rule(
+        "no_end",
         "a span has no end and doesn't count in durations: its process ended before it could write the end (a warning "
         "if this host's processes show it, unless Ray ended it in order), or the end is in another file. Running spans "
         "aren't counted",
         "Such spans were written when they started, for example by spanview's hook. Look at the logs of the processes "
         "that were lost with them.",
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.BAD_ID: Rule(
+        about=About.SPANS,
+    )
+    BAD_ID = Rule(
+        "bad_id",
         "a trace id, span id or parent id is invalid and ignored: the span is in no trace, or has no parent",
         "Trace ids have 16 bytes and span ids 8, as hex digits (in OTLP also base64), not all zeros. Look at the "
         "program that wrote the record.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.ODD_VALUE: Rule(
+        about=About.SPANS,
+    )
+    ODD_VALUE = Rule(
+        "odd_value",
         "a field of a span has a value of the wrong type, which is ignored or shown as text",
         "Look at the program that wrote the record; in the output of `spanview spans`, such spans have the warning "
         "`odd_value`.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
-    ),
-    Kind.CLOCK_SKEW: Rule(
+        about=About.SPANS,
+    )
+    CLOCK_SKEW = Rule(
+        "clock_skew",
         "a span starts before its parent because clocks differ; an info if they differ by less than a millisecond",
         "Synchronize the clocks of the hosts: `timedatectl set-ntp true`",
         severity=Severity.WARNING,
-    ),
-    Kind.CAPPED_EVENTS: Rule(
+        about=About.SPANS,
+    )
+    CAPPED_EVENTS = Rule(
+        "capped_events",
         "a span has 128 events, the SDK's limit; further events may have been dropped",
         "Run `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
-    ),
-}
-"""All kinds, in the order in which findings of one severity are reported."""
-OF_SPANS: Final = (
-    Kind.TRACE_CTX,
-    Kind.NO_ATTEMPT,
-    Kind.UNTRACED,
-    Kind.GENERATORS,
-    Kind.UNSET_ATTEMPTS,
-    Kind.UNSET_REQUESTS,
-    Kind.BROKEN_STREAMS,
-    Kind.LONE_REPLICAS,
-    Kind.HAPROXY,
-    Kind.SERVE_UNTRACED,
-    Kind.HEALTH_CHECKS,
-    Kind.PIDS_USED_AGAIN,
-    Kind.IDS_REUSED,
-    Kind.NO_END,
-    Kind.BAD_ID,
-    Kind.ODD_VALUE,
-    Kind.CLOCK_SKEW,
-    Kind.CAPPED_EVENTS,
-)
-"""Kinds that count spans, so that a query can ask for these: `finding=unset_attempts`."""
+        about=About.SPANS,
+    )
+
+
+OF_SPANS: Final[dict[str, Kind]] = {kind: kind for kind in Kind if kind.rule.about is not None}
+"""Kinds that count spans, by name, so that a query can ask for these: `finding=unset_attempts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,9 +410,7 @@ class Finding:
         # At once: one path may be in the other.
         paths = {SESSION: self.session, SPANS: shlex.quote(folder)}
         given = "".join(f" {shlex.quote(path)}" for path in self.given)
-        return _PATHS.sub(
-            lambda path: paths.get(path[0], path[0] + given), self.known_advice or RULES[self.kind].advice
-        )
+        return _PATHS.sub(lambda path: paths.get(path[0], path[0] + given), self.known_advice or self.kind.rule.advice)
 
     @property
     def setting(self) -> str:
@@ -429,5 +443,5 @@ def finding_of(
     severity: Severity | None = None,
 ) -> Finding:
     """Return a finding with the first `MAX_PLACES` places, and its rule's certainty, and severity unless given."""
-    rule = RULES[kind]
+    rule = kind.rule
     return Finding(kind, severity or rule.severity, rule.certainty, count, detail, tuple(evidence[:MAX_PLACES]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
-from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
+from spanview.analysis.diagnosis.finding import SESSION, Finding, Kind
 from spanview.analysis.ray.names import session_in
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.analysis.telling import unheard
@@ -29,7 +29,7 @@ _BY_SEVERITY: Final = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 DETECTORS: Final[dict[Kind, Callable[[Facts], Finding | None]]] = {
-    kind: next(getattr(module, kind) for module in _MODULES if hasattr(module, kind)) for kind in RULES
+    kind: next(getattr(module, kind) for module in _MODULES if hasattr(module, kind)) for kind in Kind
 }
 """What finds each kind: the function of its name."""
 

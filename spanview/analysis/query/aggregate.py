@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.query.base import SIZES
+from spanview.analysis.query.keys import OWN_KEYS, WAITS
 from spanview.analysis.query.misses import having
-from spanview.analysis.query.parse import OWN_KEYS, end_of, fail
+from spanview.analysis.query.parse import end_of, fail
 from spanview.analysis.query.query import Query, mistakes_in, parse_query
 from spanview.analysis.query.select import selected_rows
-from spanview.analysis.query.terms import WAITS, near_text
+from spanview.analysis.query.terms import near_text
 from spanview.analysis.query.timetext import DURATIONS, parse_duration
 from spanview.analysis.query.values import Number, number_of, values_of
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-from spanview.analysis.query.parse import OWN_KEYS, fail
+from spanview.analysis.query.keys import OWN_KEYS, Cost
+from spanview.analysis.query.parse import fail
 from spanview.analysis.query.regex import regex_search
 from spanview.analysis.query.values import Number, is_equal, number_of, text_of
 
@@ -23,14 +23,6 @@ Test: TypeAlias = "Callable[[Subject], bool]"
 
 _GROWING: Final = ("duration", "trace.duration")
 """Numbers that grow while a span runs."""
-
-
-class Cost(IntEnum):
-    """What has to be read before a term is decided, the cheapest first."""
-
-    COLUMN = 0
-    TREE = 1
-    DETAIL = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
-from spanview.analysis.query.parse import DURATION_KEYS, ESCAPED, end_of, operator_after
+from spanview.analysis.query.keys import DURATION_KEYS, OWN_KEYS
+from spanview.analysis.query.parse import ESCAPED, end_of, operator_after
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.terms import KINDS, OUTCOMES, QUERY_KEYS
+from spanview.analysis.query.terms import KINDS, OUTCOMES
 from spanview.analysis.query.values import REQUEST_ID_KEYS, UUID, number_of
 from spanview.analysis.query.written import anywhere, quoted, written_value
 from spanview.index.lives import State
@@ -31,8 +32,7 @@ from spanview.model.problems import QueryError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_SIZED: Final = (*DURATION_KEYS, "start", "trace.spans", "trace.errors")
-OPERATOR_OF: Final = dict.fromkeys(QUERY_KEYS, "=") | dict.fromkeys(_SIZED, ">") | {"any": "~", "description": "~"}
+OPERATOR_OF: Final = {key: own.usual_operator for key, own in OWN_KEYS.items()}
 """The language's own keys, in the order in which they are proposed, and the operator that most often follows."""
 MAX_CANDIDATES: Final = 100
 """Candidates that are returned."""
@@ -59,7 +59,7 @@ _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
-_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_SPANS[0], OUTCOMES[0])
+_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", *[*OF_SPANS][:1], OUTCOMES[0])
 """One of them fits each key that takes the operator before it."""
 
 
@@ -259,7 +259,7 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
         "name": vocabulary.names,
         "service": vocabulary.services,
         "kind": KINDS,
-        "finding": OF_SPANS,
+        "finding": [*OF_SPANS],
         "outcome": OUTCOMES,
         "status": (*STATUS_NAMES[::-1], *State),
         "file": vocabulary.files,

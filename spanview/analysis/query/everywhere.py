@@ -10,7 +10,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.query.base import (
-    Cost,
     OfParts,
     OfTexts,
     Term,
@@ -20,6 +19,7 @@ from spanview.analysis.query.base import (
     text_term,
     values_test,
 )
+from spanview.analysis.query.keys import Cost
 from spanview.analysis.query.regex import regex_search
 from spanview.analysis.query.values import is_equal, number_of, text_of
 

@@ -19,10 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.diagnosis.finding import OF_SPANS, About
 from spanview.analysis.query.aggregate import COUNT, figure_of, rows_among, values_in
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.misses import NoAttribute, absent_attributes, matches_any, misses_of
-from spanview.analysis.query.parse import OWN_KEYS, RawBelow, RawGroup, RawPart, RawTerm, parse_parts
+from spanview.analysis.query.parse import RawBelow, RawGroup, RawPart, RawTerm, parse_parts
 from spanview.analysis.query.query import Query, parse_query, query_of
 from spanview.analysis.query.values import number_of
 from spanview.analysis.query.written import literally, quoted, written_value
@@ -36,29 +37,16 @@ if TYPE_CHECKING:
     from spanview.analysis.query.values import Number
     from spanview.index.store import Store
 
-_TEXTS: Final = frozenset(
-    (
-        *("name", "service", "kind", "scope", "event", "description", "any"),
-        *("trace.root", "trace", "span", "file", "pid"),
-    )
-)
-"""The language's own keys that select spans with =."""
-_NAMES: Final = frozenset(("", "name", "service", "trace.root", "file"))
-"""The language's own keys that select spans with ~, too; bare words are of names."""
 _OF_EVENTS: Final = frozenset(("cancelled", "node_died", "out_of_memory", "pending"))
 """Outcomes of calls that only Ray's own events tell."""
 _EXCEPTION: Final = "exception"
 """OpenTelemetry's name for the events of exceptions."""
-_OF_RAY: Final = f"({literally(SUBMITTED)}|{literally(RAN)})$"
-_OF_SERVE: Final = "^(proxy_|route_to_replica|replica_handle_request)"
 _ABOUT: Final = {
-    **dict.fromkeys((Kind.NO_ATTEMPT, Kind.UNTRACED, Kind.GENERATORS, Kind.UNSET_ATTEMPTS), _OF_RAY),
-    **dict.fromkeys((Kind.TRACE_CTX, Kind.PIDS_USED_AGAIN, Kind.HAPROXY, Kind.SERVE_UNTRACED), _OF_RAY),
-    **dict.fromkeys((Kind.UNSET_REQUESTS, Kind.BROKEN_STREAMS, Kind.LONE_REPLICAS), _OF_SERVE),
+    About.CALLS: f"({literally(SUBMITTED)}|{literally(RAN)})$",
+    About.REQUESTS: "^(proxy_|route_to_replica|replica_handle_request)",
 }
-"""The names of the spans that a finding is about; the other kinds can be about any span."""
-_IN_WORDS: Final = {_OF_RAY: "Ray calls", _OF_SERVE: "requests to Ray Serve"}
-"""What these spans are."""
+"""The names of the spans that a finding is about; of the others they can be any."""
+_IN_WORDS: Final = {names: about.value for about, names in _ABOUT.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +128,6 @@ def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
     return len(rows_among(store, query, traces))
 
 
-def _key(term: RawTerm) -> str | None:
-    """Return the language's own key of a term, empty for a bare word; None for an attribute."""
-    if not term.operator:
-        return ""
-    key = term.key.lower()
-    return key if key in OWN_KEYS and not term.key_is_quoted else None
-
-
 def _tests(part: RawPart) -> bool:
     """Return whether a part tests spans, not just selects them."""
     if part.negated:
@@ -156,25 +136,26 @@ def _tests(part: RawPart) -> bool:
         return any(map(_tests, part.parts))
     if isinstance(part, RawBelow):
         return _tests(part.part)
-    return part.operator not in {"", "=", "~"} or (_key(part) is not None and not _selects(part, is_tested=True))
+    return part.operator not in {"", "=", "~"} or (part.own_key is not None and not _selects(part, is_tested=True))
 
 
 def _is_of_events(part: RawPart) -> bool:
     """Return whether a part, which isn't negated, can only hold where Ray's own events are."""
     if not isinstance(part, RawTerm) or part.negated:
         return False
-    key = _key(part)
+    key = part.own_key
     return key in {"wait.arguments", "wait.retry"} or (key == "outcome" and part.value.lower() in _OF_EVENTS)
 
 
 def _selects(term: RawTerm, *, is_tested: bool) -> bool:
     """Return whether a term that isn't negated selects the spans that a query is about."""
-    key = _key(term)
+    key = term.own_key
     if key is None:
         return term.operator == "=" and (is_tested or number_of(term.value) is None)
-    if term.operator == "=":
-        return key in _TEXTS and (key, term.value) != ("event", _EXCEPTION)
-    return is_tested and key in _NAMES and term.operator in {"", "~"}
+    if not key or term.operator == "~":
+        # Bare words are of names.
+        return is_tested and (not key or "~" in OWN_KEYS[key].selects)
+    return term.operator in OWN_KEYS[key].selects and (key, term.value) != ("event", _EXCEPTION)
 
 
 def _selections(parts: Iterable[RawPart], *, is_tested: bool) -> Iterator[list[RawPart]]:
@@ -205,14 +186,14 @@ def _selection(term: RawTerm, *, is_tested: bool) -> list[RawPart]:
     """Return what a term selects as a term, if it does."""
     if _selects(term, is_tested=is_tested):
         return [term]
-    if _key(term) is None:
+    if term.own_key is None:
         return [replace(term, operator="~", value="", written='""')]
-    about = _ABOUT.get(Kind(term.value.lower())) if (_key(term), term.operator) == ("finding", "=") else None
-    if _key(term) == "outcome" or (_key(term) or "").startswith("wait"):
-        about = _OF_RAY
-    if about is not None:
-        return [replace(term, operator="~", key="name", value=about, written=_written(term))]
-    return []
+    about = OF_SPANS[term.value.lower()].rule.about if (term.own_key, term.operator) == ("finding", "=") else None
+    if term.own_key == "outcome" or term.own_key.startswith("wait"):
+        about = About.CALLS
+    if about not in _ABOUT:
+        return []
+    return [replace(term, operator="~", key="name", value=_ABOUT[about], written=_written(term))]
 
 
 def _written(part: RawPart) -> str:

@@ -16,8 +16,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.analysis.query.base import Cost, OfAttribute, OfBelow, Term, attributes_of
-from spanview.analysis.query.parse import OWN_KEYS, parse_parts, terms_in
+from spanview.analysis.query.base import OfAttribute, OfBelow, Term, attributes_of
+from spanview.analysis.query.keys import OWN_KEYS, Cost
+from spanview.analysis.query.parse import parse_parts, terms_in
 from spanview.analysis.query.query import Query
 from spanview.analysis.query.regex import regex_search
 from spanview.analysis.query.terms import near_key, near_text
@@ -129,7 +130,7 @@ def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: 
 
     _, vocabulary = gather(store, _GATHERED_FOR_S, is_wanted)
     for term in terms:
-        if (term.key_is_quoted or term.key.lower() not in OWN_KEYS) and term.key in absent:
+        if term.own_key is None and term.key in absent:
             near = None if term.key_is_quoted else near_key(term.key)
             yield NoAttribute(term.key, near or _near_attribute(term.key, vocabulary.attributes))
         elif term.operator in {"=", "~"} and term.value and not term.negated:
@@ -184,8 +185,8 @@ def _parts(key: str) -> set[str]:
 
 def _texts_of(store: Store, term: RawTerm, traces: Collection[int] | None, vocabulary: Vocabulary) -> Iterable[str]:
     """Return what a term is held against; of attributes, events and scopes, what a sample of the store has."""
-    key, spans = term.key.lower(), store.spans
-    if term.key_is_quoted or key not in OWN_KEYS:
+    key, spans = term.own_key, store.spans
+    if key is None:
         return vocabulary.attributes.get(term.key, ())
     if key in {"name", "service"}:
         texts = store.names.texts if key == "name" else store.services.texts

@@ -18,6 +18,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+from spanview.analysis.query.keys import DURATION_KEYS, OWN_KEYS
 from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
@@ -39,18 +40,6 @@ _NUMBER: Final = re.compile(r"[-+]?\.?[0-9]")
 """How a number, a duration or a time begins."""
 _MAX_DEPTH: Final = 50
 """Parentheses within one another, and generations."""
-OWN_KEYS: Final = frozenset(
-    (
-        *("name", "service", "kind", "status", "description", "duration", "self", "start", "depth", "trace", "span"),
-        *("wait", "wait.arguments", "wait.resources", "wait.worker_start", "wait.creation", "wait.actor"),
-        *("wait.loading", "wait.retry", "wait.unknown", "outcome"),
-        *("pid", "file", "event", "scope", "any", "finding"),
-        *("trace.duration", "trace.spans", "trace.errors", "trace.root", "trace.complete"),
-    )
-)
-"""The language's own keys; all others are attributes."""
-DURATION_KEYS: Final = frozenset(("duration", "self", "trace.duration", *(key for key in OWN_KEYS if "wait" in key)))
-"""The language's own keys that are compared with durations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +60,12 @@ class RawTerm:
     """The value as it was typed, with its quotes."""
     is_spaced: bool = False
     """Whether there is white space on both sides of the operator."""
+
+    @property
+    def own_key(self) -> str | None:
+        """The language's own key, in lower case, empty for a bare word or a phrase; None for an attribute."""
+        key = self.key.lower()
+        return key if not self.operator or (key in OWN_KEYS and not self.key_is_quoted) else None
 
     def position_in_value(self, index: int) -> int:
         """Return the position in the query of a character of the value."""

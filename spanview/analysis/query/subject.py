@@ -278,6 +278,26 @@ class Subject:
         return None if start == NO_TIME else start
 
     @property
+    def self_ns(self) -> int | None:
+        """The span's self time; None where it has no duration."""
+        return self.facts.self_ns(self.store, self.row)
+
+    @property
+    def depth(self) -> int:
+        """How many nodes stand above the span in its tree."""
+        return self.facts.depth(self.store, self.row)
+
+    @property
+    def trace_spans(self) -> int:
+        """How many spans the trace has."""
+        return self.store.trace_table.span_count[self.trace]
+
+    @property
+    def trace_errors(self) -> int:
+        """How many of these failed."""
+        return self.store.trace_table.error_count[self.trace]
+
+    @property
     def trace_duration_ns(self) -> int | None:
         """The time from the first start to the last end of the trace, or until something in it is known to have run.
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
+from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query.base import (
     SIZES,
-    Cost,
     OfAttribute,
     OfBelow,
     OfNumber,
@@ -25,8 +24,9 @@ from spanview.analysis.query.base import (
     values_test,
 )
 from spanview.analysis.query.everywhere import any_term, event_term, record_term
+from spanview.analysis.query.keys import OWN_KEYS, Cost, Takes
 from spanview.analysis.query.parse import RawBelow, RawGroup, fail
-from spanview.analysis.query.timetext import DURATIONS, TIMES, parse_clock, parse_duration, parse_moment
+from spanview.analysis.query.timetext import parse_clock, parse_duration, parse_moment
 from spanview.analysis.query.values import Number, number_of, values_of
 from spanview.analysis.root_groups import names_of_root
 from spanview.index.lives import State
@@ -35,15 +35,14 @@ from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from spanview.analysis.query.keys import OwnKey
     from spanview.analysis.query.parse import RawPart, RawTerm
     from spanview.analysis.query.subject import Subject
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with; the column's values are indices."""
-WAITS: Final = ("arguments", "resources", "worker_start", "creation", "actor", "loading", "retry", "unknown")
-"""What a call may have waited for, as `analysis.ray.waited_for.WaitedFor` has it; importing that takes numpy."""
 OUTCOMES: Final = (
     *("finished", "failed", "cancelled", "worker_died", "node_died", "out_of_memory", "actor_died"),
     *("constructor_failed", "dependency_failed", "pending", "running", "not_submitted", "unknown"),
@@ -53,10 +52,12 @@ _LEAST_BEGINNING: Final = 3
 """Characters of a key that is cut short."""
 MIN_SIMILARITY: Final = 0.75
 """The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
-_DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
-_MOMENT: Final = parse_moment, f"a time such as {TIMES}"
-_NUMBER: Final = number_of, "a number"
-"""What parses the value of a term, to None if it can't, and what is expected."""
+_READ: Final[Mapping[Takes, Callable[[str], Number | None]]] = {
+    Takes.NUMBER: number_of,
+    Takes.DURATION: parse_duration,
+    Takes.MOMENT: parse_moment,
+}
+"""What reads the value of a term; None where it can't."""
 
 
 def compile_part(raw: RawPart) -> Term:
@@ -99,11 +100,10 @@ def _single(raw: RawTerm) -> Term:
         word = raw.value.casefold()
         return column_term("name", lambda subject: subject.name, lambda text: word in text.casefold())
     key = raw.key.lower()
-    make = None if raw.key_is_quoted else QUERY_KEYS.get(key)
-    if make is not None:
-        return make(replace(raw, key=key))
+    if raw.own_key is not None:
+        return _MADE.get(key, _own_term)(replace(raw, key=key))
     if key.startswith("trace.") and not raw.key_is_quoted:
-        known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
+        known = ", ".join(key for key in OWN_KEYS if key.startswith("trace."))
         quoted = f'for an attribute of that name, write "{raw.key}" with the quotes'
         fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
     return _attribute_term(raw)
@@ -111,10 +111,10 @@ def _single(raw: RawTerm) -> Term:
 
 def near_key(key: str) -> str | None:
     """Return the key that was probably meant, by `durration` or `dur`; None if none is similar, or begins so."""
-    begun = [known for known in QUERY_KEYS if known.startswith(key.lower())]
+    begun = [known for known in OWN_KEYS if known.startswith(key.lower())]
     if len(key) >= _LEAST_BEGINNING and len(begun) == 1:
         return begun[0]
-    return near_text(key.lower(), QUERY_KEYS)
+    return near_text(key.lower(), OWN_KEYS)
 
 
 def near_text(text: str, known: Iterable[str]) -> str | None:
@@ -195,7 +195,7 @@ def _file_term(raw: RawTerm) -> Term:
 def _start_term(raw: RawTerm) -> Term:
     clock = parse_clock(raw.value)
     if clock is None:
-        return _size_term(raw, _MOMENT, lambda subject: subject.start_ns)
+        return _own_term(raw)
     compare = _comparison(raw)
 
     def test(subject: Subject) -> bool:
@@ -213,28 +213,26 @@ def _comparison(raw: RawTerm) -> Callable[[Any, Number], Any]:
     return compare
 
 
-def _size_term(
-    raw: RawTerm,
-    wanted: tuple[Callable[[str], Number | None], str],
-    read: Callable[[Subject], Number | None],
-    *,
-    of_trace: bool = False,
-    cost: Cost = Cost.COLUMN,
-) -> Term:
-    """Return the test of something that has a size; `wanted` is the parser of the value, and what to expect.
+def _own_term(raw: RawTerm) -> Term:
+    """Return the test of a property of spans or traces; if it costs no more than a column, the column has its name."""
+    own = OWN_KEYS[raw.key]
+    if own.takes is Takes.TEXT:
+        return text_term(raw, attrgetter(own.reads), column=raw.key)
+    return _size_term(raw, own, attrgetter(own.reads))
 
-    If it costs no more than a column, it is the column with the name of the key.
-    """
-    (value_of, expected), compare = wanted, _comparison(raw)
-    value = value_of(raw.value)
+
+def _size_term(raw: RawTerm, own: OwnKey, read: Callable[[Subject], Number | None]) -> Term:
+    """Return the test of something that has a size."""
+    compare, value = _comparison(raw), _READ[own.takes](raw.value)
     if value is None:
-        fail(raw.value_start, f"expected {expected}{child_hint(raw)}")
+        fail(raw.value_start, f"expected {own.takes.value}{child_hint(raw)}")
 
     def test(subject: Subject) -> bool:
         size = read(subject)
         return size is not None and bool(compare(size, value))
 
-    return Term(of_trace, cost, test, OfNumber(raw.key, compare, value) if cost is Cost.COLUMN else None)
+    rests_on = OfNumber(raw.key, compare, value) if own.cost is Cost.COLUMN else None
+    return Term(raw.key.startswith("trace."), own.cost, test, rests_on)
 
 
 def _complete_term(raw: RawTerm) -> Term:
@@ -252,20 +250,21 @@ def _finding_term(raw: RawTerm) -> Term:
     wanted = raw.value.lower()
     if wanted not in OF_SPANS:
         _refuse_choice(raw, OF_SPANS)
-    kind, is_wanted = Kind(wanted), raw.operator == "="
+    kind, is_wanted = OF_SPANS[wanted], raw.operator == "="
     return Term(
         False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted
     )
 
 
-def _wait_term(raw: RawTerm, waited_for: str) -> Term:
+def _wait_term(raw: RawTerm) -> Term:
     """Return the test of how long a Ray call waited before it ran, or of the part that it waited for one thing."""
+    waited_for = raw.key.removeprefix("wait").removeprefix(".")
 
     def read(subject: Subject) -> Number | None:
         parts = subject.facts.wait_parts(subject.store, subject.row)
         return None if parts is None else parts.get(waited_for, 0) if waited_for else sum(parts.values())
 
-    return _size_term(raw, _DURATION, read, cost=Cost.TREE)
+    return _size_term(raw, OWN_KEYS[raw.key], read)
 
 
 def _outcome_term(raw: RawTerm) -> Term:
@@ -298,17 +297,10 @@ def _attribute_term(raw: RawTerm) -> Term:
     return Term(False, Cost.DETAIL, test, rests_on)
 
 
-QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
-    "name": lambda raw: text_term(raw, lambda subject: subject.name, column="name"),
-    "service": lambda raw: text_term(raw, lambda subject: subject.service, column="service"),
+_MADE: Final[Mapping[str, Callable[[RawTerm], Term]]] = {
     "kind": lambda raw: _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]]),
     "status": _status_term,
-    "duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.duration_ns),
-    "self": lambda raw: _size_term(
-        raw, _DURATION, lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
-    ),
-    "wait": lambda raw: _wait_term(raw, ""),
-    **{f"wait.{name}": partial(_wait_term, waited_for=name) for name in WAITS},
+    **{key: _wait_term for key in OWN_KEYS if key.startswith("wait")},
     "outcome": _outcome_term,
     "any": any_term,
     "event": event_term,
@@ -318,19 +310,8 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
     "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
     "start": _start_term,
-    "pid": lambda raw: _size_term(raw, _NUMBER, lambda subject: subject.pid, cost=Cost.DETAIL),
     "file": _file_term,
-    "depth": lambda raw: _size_term(
-        raw, _NUMBER, lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
-    ),
-    "trace.duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.trace_duration_ns, of_trace=True),
-    "trace.spans": lambda raw: _size_term(
-        raw, _NUMBER, lambda subject: subject.store.trace_table.span_count[subject.trace], of_trace=True
-    ),
-    "trace.errors": lambda raw: _size_term(
-        raw, _NUMBER, lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
-    ),
     "trace.root": _root_term,
     "trace.complete": _complete_term,
 }
-"""What each of the language's own keys means, in the order of the proposals."""
+"""What makes the tests of keys that are more than a property."""

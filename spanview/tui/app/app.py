@@ -356,7 +356,7 @@ class SpanviewApp(App[None]):
 
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
-        from spanview.analysis.query.base import Cost
+        from spanview.analysis.query.keys import Cost
         from spanview.analysis.query.query import parse_query
 
         query, store = parse_query(self._opening.query), self._store

@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.analysis.query.complete import MAX_CANDIDATES, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.parse import RawBelow, RawPart, RawTerm, parse_parts
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.terms import QUERY_KEYS, compile_part
+from spanview.analysis.query.terms import compile_part
 from spanview.analysis.query.written import anywhere
 from spanview.model.problems import QueryError
 
@@ -193,7 +194,7 @@ def test_how_many_spans_have_a_value() -> None:
 
 def test_the_keys_are_those_of_the_language() -> None:
     """Each key that the language has is proposed, and its operator is one that it takes."""
-    assert [*OPERATOR_OF] == [*QUERY_KEYS]
+    assert [*OPERATOR_OF] == [*OWN_KEYS]
     for key, operator in OPERATOR_OF.items():
         found = [complete(f"{key}{operator}", len(key) + 1, SHOP), complete(key, len(key), SHOP)]
         assert found[1].candidates[0].text == f"{key}{operator}"

@@ -13,8 +13,8 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis.query.gate import Gate, ask
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.misses import misses_of
-from spanview.analysis.query.parse import OWN_KEYS
 from spanview.analysis.query.query import parse_query
 from spanview.model.problems import QueryError
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanview.analysis.query.parse import OWN_KEYS, RawBelow, RawPart, RawTerm, parse_parts
+from spanview.analysis.query.parse import RawBelow, RawPart, RawTerm, parse_parts
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.terms import QUERY_KEYS
 from spanview.model.problems import QueryError
 
 MISTAKES = [
@@ -204,11 +203,6 @@ def written(part: RawPart) -> str:
 def test_groups(text: str, expected: list[str]) -> None:
     """OR stands between parts, blanks bind closer, then what is below, and parentheses closest."""
     assert [*map(written, parse_parts(text))] == expected
-
-
-def test_the_parser_knows_the_languages_own_keys() -> None:
-    """A word before ` > ` is a key where it is one of them, and these are the keys that have a meaning."""
-    assert {*QUERY_KEYS} == OWN_KEYS
 
 
 @settings(max_examples=1000, deadline=None)

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 CAFE: Final = 0xCAFE << 112
 """A trace whose id begins like a word."""
-RENAMED: Final = "spanview: names in JSON have changed: paths is rows; the old ones stay until the next version"
+RENAMED: Final = (
+    "spanview: names in JSON have changed: paths is rows, a.spans is totals.spans.a, "
+    "delta.spans is totals.spans.change, ratio.spans is totals.spans.ratio; the old ones stay until the next version"
+)
 SIDE: Final = "type value traces spans errors missing_parents total_ns self_ns p50_ns p95_ns"
 
 
@@ -84,7 +87,7 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     """Each side is read by itself, and every figure is that of the slow way; the keys are those of the format."""
     spans = documents()
     value = compared("old", "new")
-    assert list(value) == ["schema", "by", "a", "b", "delta", "ratio", "per_trace", "gates", "rows", "paths"]
+    assert list(value) == ["schema", "by", "a", "b", "delta", "ratio", "per_trace", "gates", "totals", "rows", "paths"]
     assert " ".join(value["a"]) == " ".join(value["b"]) == SIDE
     assert " ".join(value["delta"]) == " ".join(value["ratio"]) == SIDE.removeprefix("type value ")
     assert value["a"] == {
@@ -100,6 +103,9 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
         "p95_ns": 10_000,
     }
     assert (value["b"]["value"], value["delta"]["spans"], value["ratio"]["spans"]) == ("new", 0, 1.0)
+    assert value["totals"]["traces"] == {"a": 2, "b": 1, "change": -1, "ratio": 0.5}
+    assert value["totals"]["duration_ns"]["p50"]["a"] == 7_000
+    assert value["totals"]["duration_ns"].keys() == {"total", "p50", "p95"}
     assert value["per_trace"] is None
     assert in_any_order(value["paths"]) == in_any_order(expected(spans["old"], spans["new"]))
     assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "delta", "alpha"]
@@ -114,6 +120,9 @@ def test_unlike_numbers_of_traces_with_a_root(compared: Callable[..., dict[str, 
         "delta": {"spans": -0.5, "errors": -1, "missing_parents": 0, "total_ns": 8_000, "self_ns": 8_000},
         "ratio": {"spans": 6 / 7, "errors": 0, "missing_parents": None, "total_ns": 1.25, "self_ns": 1.25},
     }
+    totals = value["totals"]
+    assert (totals["spans"]["change"], totals["spans"]["ratio"]) == (-0.5, 6 / 7)
+    assert (totals["self_time_ns"]["change"], totals["duration_ns"]["total"]["ratio"]) == (8_000, 1.25)
     assert in_any_order(value["paths"]) == in_any_order(expected([*spans["old"], *spans["new"]], spans["new"]))
     assert sum(path["per_trace"]["delta"]["self_ns"] for path in value["paths"]) == 8_000
     assert sum(path["per_trace"]["delta"]["count"] for path in value["paths"]) == -0.5

@@ -159,6 +159,12 @@ class Diff:
             return self.per_trace[figure][0]
         return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _UNDIVIDED)
 
+    def ratio(self, figure: str) -> float | None:
+        """Return B's total of a figure divided by A's, as compared; None where A's is 0, or a side has none."""
+        if self.per_trace is not None and figure in self.per_trace:
+            return self.per_trace[figure][1]
+        return _ratio(figure, getattr(self.a, figure), getattr(self.b, figure), _UNDIVIDED)
+
     def by_change(self) -> list[PathDiff]:
         """Return the paths by how much their self time has changed, the most first; of equal changes the slower first.
 
@@ -330,7 +336,7 @@ def _ratio(figure: str, a: int | None, b: int | None, parts: Parts) -> float | N
 
 
 def totals_to_json(merged: Diff) -> dict[str, Any]:
-    """Return the changes and the ratios of the totals, as `spanview diff --json` prints them."""
+    """Return the changes and the ratios of the totals as the version before called them."""
     a, b = asdict(merged.a), asdict(merged.b)
     per_trace = None
     if merged.per_trace is not None:
@@ -349,7 +355,7 @@ def _changes_to_json(
 
 
 def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> dict[str, Any]:
-    """Return one path as `spanview diff --json` prints it, with those of `FIGURES` that are known of it."""
+    """Return one path as the version before wrote it, with those of `FIGURES` that are known of it."""
     compared = {figure: path.sides(figure) for figure in figures}
     sums = {figure: sides for figure, sides in compared.items() if figure not in PERCENTILES}
     return {

@@ -12,7 +12,7 @@ import numpy as np
 
 from spanview.analysis.forest_selftime import exact, times_in
 from spanview.analysis.grouping import column_of
-from spanview.analysis.percentiles import histogram, nearest_rank, rank_of
+from spanview.analysis.percentiles import POWERS, histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of, values_at
 from spanview.index.forest import forest_of
@@ -53,13 +53,13 @@ class Group:
     """Sum of the durations."""
     self_ns: int
     """Sum of the self times."""
-    min_ns: int | None
+    min_ns: int | None = None
     """None, as are percentiles and maximum, if no span has a duration."""
-    p50_ns: int | None
-    p95_ns: int | None
-    p99_ns: int | None
-    max_ns: int | None
-    histogram: list[int]
+    p50_ns: int | None = None
+    p95_ns: int | None = None
+    p99_ns: int | None = None
+    max_ns: int | None = None
+    histogram: Sequence[int] = (0,) * POWERS
     """How many durations have each power of ten, from 1 ns on; `POWERS` counts."""
     no_end: int = 0
     """Spans without a duration: they have no end, because they run or were lost."""

@@ -55,8 +55,9 @@ def _unless_generator(count_of: Callable[[Function], int]) -> Callable[[Function
 def _percentiles(
     family: str, name: str, meaning: str, values_of: Callable[[Function], Sequence[int]], **more: Any
 ) -> Iterator[TableColumn[Function]]:
-    def ns_of(function: Function, figure: str) -> int | None:
-        return nearest_rank(values_of(function), 100 if figure == "max" else int(figure[1:]))
+    def ns_of(figure: str) -> Callable[[Function], int | None]:
+        percent = 100 if figure == "max" else int(figure[1:])
+        return lambda function: nearest_rank(values_of(function), percent)
 
     turns: dict[str, dict[str, Any]] = {
         "p50": {"comes": 1},

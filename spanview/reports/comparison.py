@@ -61,6 +61,11 @@ _NAMES: Final = {
     "p95_ns": ("duration_ns.p95", "the 95th percentile of the durations"),
 }
 """What JSON calls figures, and what they are."""
+_TOTALS: Final = {figure: figure for figure in ("traces", "spans", "errors", "missing_parents")} | {
+    figure: _NAMES[figure][0] for figure in _FIGURES.values()
+}
+"""What JSON calls totals, by the fields of `Totals`."""
+_WERE: Final = {"a.spans": "totals.spans.a", "delta.spans": "totals.spans.change", "ratio.spans": "totals.spans.ratio"}
 _SUMMED: Final = {"SELF": "SELF A", "TOTAL": "TOTAL A", "COUNT": "COUNT", "ERRORS": "ERRORS"}
 """The heads of what can be per trace."""
 _WHAT: Final = {"a": "A", "b": "B", "change": "B - A", "ratio": "B ÷ A"}
@@ -189,7 +194,20 @@ def comparison_report(merged: Diff, paths: Sequence[PathDiff], by: DiffBy, head:
     table = table._replace(columns=(*table.columns, names), usual=_USUAL_PRINTED)
     figures = [figure for figure in FIGURES if by is not DiffBy.RAY or figure != "self_ns"]
     was = partial(to_json, merged, figures=figures)
-    return Report("comparison", table, paths, {"by": by.value, **head}, "paths", row_was=was)
+    head = {"by": by.value, **head, "totals": _totals(merged)}
+    return Report("comparison", table, paths, head, "paths", row_was=was, head_was=_WERE)
+
+
+def _totals(merged: Diff) -> dict[str, Any]:
+    """Return the totals of both sides, their changes and ratios, named as those of a path."""
+    document: dict[str, Any] = {}
+    for figure, name in _TOTALS.items():
+        place = document
+        for part in name.split("."):
+            place = place.setdefault(part, {})
+        place |= {"a": getattr(merged.a, figure), "b": getattr(merged.b, figure)}
+        place |= {"change": merged.change(figure), "ratio": merged.ratio(figure)}
+    return document
 
 
 def _of(figure: str, what: str) -> dict[str, Any]:

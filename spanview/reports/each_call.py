@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
@@ -39,6 +40,7 @@ from spanview.reports.table import (
     moments,
     timed,
     trace_id_column,
+    worded,
 )
 
 if TYPE_CHECKING:
@@ -270,18 +272,18 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
 
     return Table(
         (
-            TableColumn(
+            worded(
                 "FUNCTION",
+                "function",
+                "what it is a call of",
+                attrgetter("function"),
                 _FUNCTION,
-                lambda call: name_text(known.names.get(call.function, call.function), _FUNCTION),
+                text=lambda call: name_text(known.names.get(call.function, call.function), _FUNCTION),
+                gap=0,
                 behind=1,
-                aligns_left=True,
-                whole=lambda call: call.function,
+                whole=attrgetter("function"),
                 key="name",
-                value=lambda call: call.function,
-                ranks=Ranks.NAMES,
-                name="function",
-                meaning="what it is a call of",
+                schema=None,
                 is_shown=has_functions,
             ),
             moments(

@@ -22,7 +22,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rich.cells import cell_len
 
 from spanview.analysis.answer import Doing, answer_of, stretches_of, typical_answers
 from spanview.analysis.critical import critical_by_name
@@ -44,7 +43,6 @@ from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
 from spanview.display.call_text import waited_for_text
-from spanview.display.cells import data_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import request_text, status_text, sums_texts
 from spanview.display.stacks import raised_in, stacks_of
@@ -62,7 +60,7 @@ from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
 from spanview.reports import calls, serve
 from spanview.reports.report import Report
-from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact
+from spanview.reports.table import TEXT, TIME_NS, Table, fact, sentences, worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -195,32 +193,10 @@ def explanation_table(store: Store) -> Table[Statement]:
     def command(said: Statement) -> str | None:
         return f"spanview {said.more}" if said.more else None
 
-    topic: TableColumn[Statement] = TableColumn(
-        "TOPIC",
-        8,
-        lambda said: said.topic.value,
-        aligns_left=True,
-        gap=1,
-        key="topic",
-        ranks=Ranks.NAMES,
-        name="topic",
-        meaning="what it is about",
-        schema={"enum": [*Topic]},
-    )
-    text: TableColumn[Statement] = TableColumn(
-        "WHAT IS SAID",
-        gap=1,
-        parts=lambda said, cells: (Piece(data_text(said.text, cells)),),
-        wants=lambda said: cell_len(said.text),
-        name="text",
-        meaning="a sentence, without an end",
-        json=lambda said: said.text,
-        schema={"type": "string"},
-    )
     return Table(
         (
-            topic,
-            text,
+            worded("TOPIC", "topic", "what it is about", lambda said: said.topic.value, 8, schema={"enum": [*Topic]}),
+            sentences("WHAT IS SAID", "text", "a sentence, without an end", attrgetter("text"), gap=1),
             fact("certainty", "how sure that is", {"enum": [*Certainty]}, lambda said: said.certainty),
             fact(
                 "duration_ns", "how much time it speaks of; null where it speaks of none", TIME_NS, lambda said: said.ns

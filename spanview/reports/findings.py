@@ -5,17 +5,14 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.cells import cell_len
-
-from spanview.display.cells import data_text
-from spanview.display.sanitise import sanitise
 from spanview.reports.report import Report
-from spanview.reports.table import INTEGER, Piece, Ranks, Table, TableColumn, counted, fact
+from spanview.reports.table import INTEGER, Table, counted, fact, sentences, worded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
+    from spanview.reports.table import TableColumn
 
 _PLACE: Final[dict[str, Any]] = {
     "type": "object",
@@ -24,19 +21,7 @@ _PLACE: Final[dict[str, Any]] = {
 
 
 def _word(head: str, name: str, meaning: str, width: int) -> TableColumn[Finding]:
-    return TableColumn(
-        head,
-        width,
-        lambda finding: str(getattr(finding, name)),
-        aligns_left=True,
-        gap=1,
-        key=name,
-        value=lambda finding: str(getattr(finding, name)),
-        ranks=Ranks.NAMES,
-        name=name,
-        meaning=meaning,
-        schema={"type": "string"},
-    )
+    return worded(head, name, meaning, lambda finding: str(getattr(finding, name)), width)
 
 
 def _advice(finding: Finding) -> str:
@@ -51,15 +36,7 @@ def findings_table() -> Table[Finding]:
             _word("SEVERITY", "severity", "how bad it is: error, warning or info", 9),
             _word("CERTAINTY", "certainty", "how sure it is: certain or likely", 10),
             counted("COUNT", "count", "how often", attrgetter("count")),
-            TableColumn(
-                "DETAIL",
-                gap=2,
-                parts=lambda finding, cells: (Piece(data_text(finding.detail, cells)),),
-                wants=lambda finding: cell_len(sanitise(finding.detail)),
-                name="detail",
-                meaning="what it is, with the numbers",
-                json=attrgetter("detail"),
-            ),
+            sentences("DETAIL", "detail", "what it is, with the numbers", attrgetter("detail")),
             fact("advice", "what to do about it", {"type": "string"}, _advice),
             fact(
                 "evidence",

@@ -7,14 +7,11 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len
-
 from spanview.analysis.query.aggregate import RATE
-from spanview.display.cells import data_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import amount, duration
 from spanview.reports.report import Report
-from spanview.reports.table import INTEGER, NUMBER, TEXT, Piece, Ranks, Table, TableColumn, fact
+from spanview.reports.table import INTEGER, NUMBER, TEXT, Table, fact, sentences, worded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,53 +69,38 @@ def gates_table() -> Table[GateRow]:
     """Return the columns of gates."""
     return Table(
         (
-            TableColumn(
+            worded(
                 "OUTCOME",
+                "outcome",
+                "how it ended: failed, passed, no_spans, noise or too_few",
+                lambda row: row.outcome.value,
                 9,
-                lambda row: row.outcome.value.replace("_", " "),
-                lambda row: STYLES.get(row.outcome, ""),
-                aligns_left=True,
-                key="outcome",
-                value=lambda row: row.outcome.value,
-                ranks=Ranks.NAMES,
-                name="outcome",
-                meaning="how it ended: failed, passed, no_spans, noise or too_few",
+                text=lambda row: row.outcome.value.replace("_", " "),
+                style=lambda row: STYLES.get(row.outcome, ""),
+                gap=0,
             ),
-            TableColumn(
+            worded(
                 "GATE",
+                "gate",
+                "the gate as it was given",
+                attrgetter("gate"),
                 24,
-                lambda row: sanitise(row.gate),
-                aligns_left=True,
-                key="gate",
-                value=attrgetter("gate"),
-                ranks=Ranks.NAMES,
-                name="gate",
-                meaning="the gate as it was given",
+                text=lambda row: sanitise(row.gate),
+                gap=0,
             ),
-            fact(
-                "group",
-                "the spans compared, where each group is; else null",
-                TEXT,
-                attrgetter("group"),
-            ),
+            fact("group", "the spans compared, where each group is; else null", TEXT, attrgetter("group")),
             fact("value", "its figure, of B in a comparison; times in nanoseconds", NUMBER, attrgetter("value")),
             fact("baseline", "the figure of A in a comparison; else null", NUMBER, attrgetter("baseline")),
             fact("spans", "how many spans the figure is of", INTEGER, attrgetter("spans")),
-            TableColumn(
+            sentences(
                 "DETAIL",
-                gap=2,
-                parts=lambda row, cells: (Piece(data_text(_detail(row), cells)),),
-                wants=lambda row: cell_len(sanitise(_detail(row))),
-                name="detail",
-                meaning="the figures in words, or why there are none",
+                "detail",
+                "the figures in words, or why there are none",
+                lambda row: f"{row.group}: {row.detail}" if row.group else row.detail,
                 json=attrgetter("detail"),
             ),
         )
     )
-
-
-def _detail(row: GateRow) -> str:
-    return f"{row.group}: {row.detail}" if row.group else row.detail
 
 
 def gates_report(rows: Sequence[GateRow]) -> Report[GateRow]:

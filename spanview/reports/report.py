@@ -46,6 +46,8 @@ class Report(Generic[Row]):
     """What is said where there are no rows."""
     row_was: Callable[[Row], dict[str, Any]] | None = None
     """What the version before wrote of a row; None where these are the rows under another name."""
+    head_was: Mapping[str, str] = field(default_factory=dict)
+    """What JSON called figures of the head in the version before, and calls them now; both are there."""
 
     @property
     def schema_name(self) -> str:
@@ -59,7 +61,7 @@ class Report(Generic[Row]):
 
     def json_chunks(self) -> Iterator[bytes]:
         """Yield the document as one line of strict JSON, a row at a time: there may be as many as spans."""
-        write = _writer([column for column in self.table.columns if column.name])
+        write = _writer(self.table.columns)
         yield dumps_strict({"schema": self.schema_name, **self.head}).removesuffix(b"}")
         for name, written in (("rows", write), (self.rows_were, self.row_was or write)):
             if name:
@@ -108,12 +110,12 @@ class Report(Generic[Row]):
     def renamed(self) -> dict[str, str]:
         """The names in JSON that have changed since the version before: what was called so, and is now."""
         columns = {column.was: column.name for column in self.table.columns if column.was}
-        return ({self.rows_were: "rows"} if self.rows_were else {}) | columns
+        return {**({self.rows_were: "rows"} if self.rows_were else {}), **self.head_was, **columns}
 
 
 def _writer(columns: Sequence[TableColumn[Row]]) -> Callable[[Row], dict[str, Any]]:
     """Return what makes JSON of a row."""
-    ways = [(name.split("."), column.json_value) for column in columns for name in _names(column)]
+    ways = [(name.split("."), column.json_value) for column in columns for name in (column.name, column.was) if name]
 
     def write(row: Row) -> dict[str, Any]:
         document: dict[str, Any] = {}
@@ -125,12 +127,6 @@ def _writer(columns: Sequence[TableColumn[Row]]) -> Callable[[Row], dict[str, An
         return document
 
     return write
-
-
-def _names(column: TableColumn[Any]) -> Iterator[str]:
-    yield column.name
-    if column.was:
-        yield column.was
 
 
 def _is_sortable(column: TableColumn[Any]) -> bool:

@@ -16,7 +16,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import known
 from spanview.reports.report import Report
-from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact, timed
+from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact, timed, worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,19 +66,16 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
     return Table(
         (
             timed("AGE", "age_ns", "how long ago it started, or was submitted", age),
-            TableColumn(
+            worded(
                 "STATE",
+                "state",
+                "running or waiting",
+                lambda span: span.state.value,
                 10,
-                lambda span: f"{_MARKS[span.state]} {span.state}{'?' if span.is_likely else ''}",
-                lambda span: "accent" if span.state is State.RUNNING else "dim",
+                text=lambda span: f"{_MARKS[span.state]} {span.state}{'?' if span.is_likely else ''}",
+                style=lambda span: "accent" if span.state is State.RUNNING else "dim",
                 gap=2,
-                aligns_left=True,
-                key="state",
-                value=lambda span: span.state.value,
-                ranks=Ranks.NAMES,
-                name="state",
-                meaning="running or waiting",
-                json=lambda span: span.state.value,
+                schema=TEXT,
             ),
             TableColumn(
                 "PID",

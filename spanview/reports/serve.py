@@ -32,12 +32,12 @@ from spanview.reports.table import (
     spread,
     timed,
     trace_id_column,
+    worded,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from spanview.analysis.genai.fields import ModelCall
     from spanview.analysis.serve.groups import RequestGroup
     from spanview.analysis.serve.requests import Request
     from spanview.index.store import Store
@@ -79,36 +79,26 @@ def _style(group: RequestGroup) -> str:
 
 
 def _times(
-    family: str,
-    turns: Mapping[str, Mapping[str, Any]],
-    rank: Callable[[RequestGroup, str], int | None] | None = None,
+    family: str, turns: Mapping[str, Mapping[str, Any]], ranks: Callable[[str], Any] | None = None
 ) -> Iterator[TableColumn[RequestGroup]]:
     """Yield the columns of a part of the time.
 
     Args:
         turns: When each figure comes or goes, and its width, by its name in JSON.
-        rank: What rows are compared by instead.
+        ranks: Returns what returns what rows are compared by instead.
     """
     part, meaning = _PARTS[family]
-
-    def ns_of(group: RequestGroup, figure: str) -> int | None:
-        ns: int | None = getattr(getattr(group, part), figure)
-        return ns
-
+    width = max(_TIME, len(f"{family}  P50 ▾"))
     for figure, more in turns.items():
-        ranked = {} if rank is None else {"value": partial(_of, rank, figure), "json": partial(_of, ns_of, figure)}
-        width = max(_TIME, len(f"{family}  P50 ▾"))
-        yield from spread(family, f"{part}_ns", meaning, ns_of, (figure, {"width": width, **ranked, **more}))
+        ranked = {} if ranks is None else {"value": ranks(figure), "json": attrgetter(f"{part}.{figure}")}
+        column = figure, {"width": width, **ranked, **more}
+        yield from spread(family, f"{part}_ns", meaning, lambda figure: attrgetter(f"{part}.{figure}"), column)
 
 
-def _of(ns_of: Callable[[RequestGroup, str], int | None], figure: str, group: RequestGroup) -> int | None:
-    return ns_of(group, figure)
-
-
-def _total_or_handling(group: RequestGroup, figure: str) -> int | None:
+def _total_or_handling(figure: str) -> Callable[[RequestGroup], int | None]:
     """Take replicas whose callers were not seen by their handling, as far as totals go."""
-    ns: int | None = getattr(group.total, figure)
-    return getattr(group.handling, figure) if ns is None else ns
+    total, handling = attrgetter(f"total.{figure}"), attrgetter(f"handling.{figure}")
+    return lambda group: handling(group) if total(group) is None else total(group)
 
 
 def _text_of(name: str, counted: Request | RequestGroup) -> str | None:
@@ -116,43 +106,32 @@ def _text_of(name: str, counted: Request | RequestGroup) -> str | None:
     return text or None
 
 
-def _model_figures(call_of: Callable[[Any], ModelCall], *, are_shown: bool) -> Iterator[TableColumn[Any]]:
+def _model_figures(of: str, *, are_shown: bool) -> Iterator[TableColumn[Any]]:
     """Yield the columns of what vLLM says of requests, but for times.
 
     Args:
+        of: What of a row has it.
         are_shown: Whether tables have them, too.
     """
-    yield fact(
-        f"{_GEN_AI}.calls",
-        "calls of language models by vLLM that it led to",
-        INTEGER,
-        partial(_of_call, call_of, "calls"),
-    )
+    calls = "calls of language models by vLLM that it led to"
+    yield fact(f"{_GEN_AI}.calls", calls, INTEGER, attrgetter(f"{of}.calls"))
     comes = {"output_tokens": 2, "input_tokens": 4, "model": 5, "cached_tokens": 6}
     for name, field in FIELDS.items():
-        if field.measured is not Measured.TIME:
-            value = partial(_of_call, call_of, name)
-            more: dict[str, Any] = {"name": f"{_GEN_AI}.{name}", "meaning": field.meaning, "is_shown": are_shown}
-            if field.measured is Measured.TEXT:
-                yield TableColumn(
-                    field.head,
-                    _MODEL,
-                    partial(_model_text, value),
-                    gap=2,
-                    aligns_left=True,
-                    key=field.head.lower(),
-                    value=value,
-                    ranks=Ranks.NAMES,
-                    comes=comes[name],
-                    **more,
-                )
-            else:
-                yield amounts(field.head, value_of=value, key=f"tokens {field.head.lower()}", comes=comes[name], **more)
+        if field.measured is Measured.TIME:
+            continue
+        value = attrgetter(f"{of}.{name}")
+        more: dict[str, Any] = {"comes": comes[name], "is_shown": are_shown}
+        words = field.head, f"{_GEN_AI}.{name}", field.meaning
+        if field.measured is Measured.TEXT:
+            text = partial(_shown_text, value)
+            yield worded(*words, value, _MODEL, text=text, gap=2, schema=None, **more)
+        else:
+            yield amounts(*words, value, key=f"tokens {field.head.lower()}", **more)
     yield amounts(
         "TOK/S",
         f"{_GEN_AI}.output_tokens_per_second",
         "the tokens after each first one, by the time that they took",
-        partial(_of_call, call_of, "output_tokens_per_second"),
+        attrgetter(f"{of}.output_tokens_per_second"),
         key="tokens per second",
         behind=2,
         comes=3,
@@ -160,11 +139,7 @@ def _model_figures(call_of: Callable[[Any], ModelCall], *, are_shown: bool) -> I
     )
 
 
-def _of_call(call_of: Callable[[Any], ModelCall], name: str, counted: Request | RequestGroup) -> Any:
-    return getattr(call_of(counted), name)
-
-
-def _model_text(value: Callable[[Any], str | None], counted: Request | RequestGroup) -> str:
+def _shown_text(value: Callable[[Any], str | None], counted: Request | RequestGroup) -> str:
     return sanitise(value(counted) or "", _MODEL)
 
 
@@ -172,23 +147,18 @@ _TIMES: Final = {"time_to_first_token_ns": 1, "queue_ns": 7, "prefill_ns": 8, "d
 """What vLLM says of times: when each comes."""
 
 
-def _model_time(name: str, group: RequestGroup, figure: str) -> int | None:
-    ns: int | None = getattr(group.model_times[name], figure)
-    return ns
-
-
 def _model_spreads(*, are_shown: bool) -> Iterator[TableColumn[RequestGroup]]:
     """Yield the columns of percentiles of what vLLM says of times."""
     for name, comes in _TIMES.items():
         field = FIELDS[name]
         turns = {"p50": comes, "p95": comes + 2, "p99": 12, "max": 12}
-        yield from spread(
-            field.head,
-            f"{_GEN_AI}.{name}",
-            field.meaning,
-            partial(_model_time, name),
-            *((figure, {"comes": turn, "is_shown": are_shown}) for figure, turn in turns.items()),
-        )
+        columns = ((figure, {"comes": turn, "is_shown": are_shown}) for figure, turn in turns.items())
+        yield from spread(field.head, f"{_GEN_AI}.{name}", field.meaning, partial(_model_time, name), *columns)
+
+
+def _model_time(name: str, figure: str) -> Callable[[RequestGroup], int | None]:
+    ns_of = attrgetter(figure)
+    return lambda group: ns_of(group.model_times[name])
 
 
 def serve_table(names: Mapping[RequestKey, Sequence[str]], *, has_models: bool = False) -> Table[RequestGroup]:
@@ -261,7 +231,7 @@ def serve_table(names: Mapping[RequestKey, Sequence[str]], *, has_models: bool =
             ),
             fact("sum_ns", "the sums of these times", _OBJECT, lambda group: asdict(group.sums)),
             *_model_spreads(are_shown=has_models),
-            *_model_figures(attrgetter("model_calls"), are_shown=has_models),
+            *_model_figures("model_calls", are_shown=has_models),
         ),
         "total p95",
         _LEAST_NAME,
@@ -290,12 +260,8 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
 
     def part(head: str) -> TableColumn[Request]:
         name, meaning = _PARTS[head]
-
-        def ns_of(request: Request) -> int | None:
-            ns: int | None = getattr(request, f"{name}_ns")
-            return ns
-
-        longest = {"value": lambda request: request.longest_ns, "json": ns_of} if head == "TOTAL" else {}
+        ns_of = attrgetter(f"{name}_ns")
+        longest = {"value": attrgetter("longest_ns"), "json": ns_of} if head == "TOTAL" else {}
         return timed(head, f"{name}_ns", meaning, ns_of, width=_REQUEST_TIME, **longest)
 
     def id_and_places(request: Request, cells: int) -> Iterator[Piece]:
@@ -331,13 +297,13 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
                     FIELDS[name].head,
                     f"{_GEN_AI}.{name}",
                     FIELDS[name].meaning,
-                    partial(_of_call, attrgetter("model_call"), name),
+                    attrgetter(f"model_call.{name}"),
                     comes=comes,
                     is_shown=has_models,
                 )
                 for name, comes in _TIMES.items()
             ),
-            *_model_figures(attrgetter("model_call"), are_shown=has_models),
+            *_model_figures("model_call", are_shown=has_models),
             TableColumn(
                 f"{'REQUEST ID':{_ID}} SEEN",
                 parts=id_and_places,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
-from spanview.analysis.percentiles import POWERS
 from spanview.analysis.ray.names import RAN, names_in_list
 from spanview.analysis.serve.requests import name_of_trace
 from spanview.analysis.stats import Group, GroupPart, joined, statistics
@@ -18,7 +17,7 @@ from spanview.display.cells import data_text
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import MAX_LENGTH
 from spanview.reports.report import Report
-from spanview.reports.table import Table, TableColumn, counted, fact, histogram_column, name_column, timed
+from spanview.reports.table import FIGURES, Table, TableColumn, counted, fact, histogram_column, name_column, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,8 +40,9 @@ OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *OFFERED[1:])
 """What is offered where there are several services."""
 
 
-def _lasted(head: str, figure: str, words: str, was: str, **more: Any) -> TableColumn[Group]:
-    return timed(head, f"duration_ns.{figure}", f"{words} of the durations", _of_known(was), was=was, **more)
+def _lasted(figure: str, **more: Any) -> TableColumn[Group]:
+    was, meaning = f"{figure}_ns", f"{FIGURES[figure]} of the durations"
+    return timed(figure.upper(), f"duration_ns.{figure}", meaning, _of_known(was), was=was, **more)
 
 
 def _of_known(figure: str) -> Callable[[Group], int | None]:
@@ -55,7 +55,7 @@ def _of_known(figure: str) -> Callable[[Group], int | None]:
     return ns_of
 
 
-_TOTAL: Final = _lasted("TOTAL", "total", "the sum", "total_ns", goes=7)
+_TOTAL: Final = _lasted("total", goes=7)
 _SELF: Final[TableColumn[Group]] = timed(
     "SELF",
     "self_time_ns",
@@ -76,11 +76,11 @@ _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
     _NO_END,
     _TOTAL,
     _SELF,
-    _lasted("MIN", "min", "the shortest", "min_ns", comes=4),
-    _lasted("P50", "p50", "the median", "p50_ns", comes=1),
-    _lasted("P95", "p95", "the 95th percentile", "p95_ns", goes=3),
-    _lasted("P99", "p99", "the 99th percentile", "p99_ns", comes=3),
-    _lasted("MAX", "max", "the longest", "max_ns", goes=1),
+    _lasted("min", comes=4),
+    _lasted("p50", comes=1),
+    _lasted("p95", goes=3),
+    _lasted("p99", comes=3),
+    _lasted("max", goes=1),
     histogram_column("histogram", "durations by powers of ten, from 1 ns on", lambda group: group.histogram, comes=2),
 )
 _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
@@ -193,12 +193,6 @@ def groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell = unhe
             errors=failed[share.name],
             total_ns=share.self_ns + share.wait_ns,
             self_ns=share.self_ns,
-            min_ns=None,
-            p50_ns=None,
-            p95_ns=None,
-            p99_ns=None,
-            max_ns=None,
-            histogram=[0] * POWERS,
         )
         for share in critical_by_name(store, traces, tell)
     ]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from itertools import groupby, islice
 from operator import ge, le
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
@@ -40,6 +39,15 @@ TEXT: Final[Mapping[str, Any]] = {"type": ["string", "null"]}
 TIME_NS: Final[Mapping[str, Any]] = {"type": ["integer", "null"]}
 INTEGERS: Final[Mapping[str, Any]] = {"type": "array", "items": INTEGER}
 """What JSON Schema says of values."""
+FIGURES: Final = {
+    "total": "the sum",
+    "min": "the shortest",
+    "p50": "the median",
+    "p95": "the 95th percentile",
+    "p99": "the 99th percentile",
+    "max": "the longest",
+}
+"""What figures of durations are, by their names in JSON."""
 
 
 class Piece(NamedTuple):
@@ -157,6 +165,28 @@ def name_column(head: str, text: Callable[[Row], str], **more: Any) -> TableColu
     )
 
 
+def worded(
+    head: str, name: str, meaning: str, value_of: Callable[[Row], Any], width: int, **more: Any
+) -> TableColumn[Row]:
+    """Return a column of words that rows are sorted by. `more` is what else `TableColumn` takes."""
+    defaults: dict[str, Any] = {"gap": 1, "aligns_left": True, "text": value_of, "key": head.lower()}
+    defaults |= {"value": value_of, "ranks": Ranks.NAMES, "schema": {"type": "string"}}
+    return TableColumn(head, width, name=name, meaning=meaning, **(defaults | more))
+
+
+def sentences(head: str, name: str, meaning: str, text_of: Callable[[Row], str], **more: Any) -> TableColumn[Row]:
+    """Return the column that has what the others leave, of sentences. `more` is what else `TableColumn` takes."""
+    defaults: dict[str, Any] = {"gap": 2, "schema": {"type": "string"}, "json": text_of}
+    return TableColumn(
+        head,
+        parts=lambda row, cells: (Piece(data_text(text_of(row), cells)),),
+        wants=lambda row: cell_len(sanitise(text_of(row))),
+        name=name,
+        meaning=meaning,
+        **(defaults | more),
+    )
+
+
 def counted(head: str, name: str, meaning: str, count_of: Callable[[Row], int], **more: Any) -> TableColumn[Row]:
     """Return a column of how many: nothing is left blank. `more` is what else `TableColumn` takes."""
     defaults: dict[str, Any] = {
@@ -193,32 +223,26 @@ def timed(head: str, name: str, meaning: str, ns_of: Callable[[Row], int | None]
 
 
 def spread(
-    family: str, name: str, meaning: str, ns_of: Callable[[Row, str], int | None], *figures: tuple[str, dict[str, Any]]
+    family: str,
+    name: str,
+    meaning: str,
+    ns_of: Callable[[str], Callable[[Row], int | None]],
+    *figures: tuple[str, dict[str, Any]],
 ) -> Iterator[TableColumn[Row]]:
-    """Yield the columns of percentiles of something.
+    """Yield the columns of figures of durations.
 
     Args:
         family: What they are of, in capitals.
         name: What JSON calls the object of them.
         meaning: What is measured, as in *the time from … to …*.
-        ns_of: Returns one of a row, by its name in JSON, in nanoseconds.
-        figures: Names in JSON, with what else `TableColumn` takes; the first has room for the family.
+        ns_of: Returns what returns one of `FIGURES` of a row, in nanoseconds.
+        figures: Their names, with what else `TableColumn` takes; the first has room for the family.
     """
     for number, (figure, more) in enumerate(figures):
         width = max(_TIME_CELLS, len(f"{family} {figure}") + _ARROW + 1) if not number else _TIME_CELLS
-        words = "the longest" if figure == "max" else f"the {figure[1:]}th percentile"
         defaults: dict[str, Any] = {"width": width, "family": family}
-        yield timed(
-            figure.upper(),
-            f"{name}.{figure}",
-            f"{meaning}: {words}",
-            partial(_figure, ns_of, figure),
-            **(defaults | more),
-        )
-
-
-def _figure(ns_of: Callable[[Row, str], int | None], figure: str, row: Row) -> int | None:
-    return ns_of(row, figure)
+        words = figure.upper(), f"{name}.{figure}", f"{meaning}: {FIGURES[figure]}"
+        yield timed(*words, ns_of(figure), **(defaults | more))
 
 
 def histogram_column(

@@ -20,6 +20,7 @@ from spanview.index.lives import most_open
 from spanview.model.times import NO_TIME
 from spanview.reports.report import Report
 from spanview.reports.table import (
+    FIGURES,
     INTEGER,
     NUMBER,
     TEXT,
@@ -370,15 +371,8 @@ def total_text(group: TraceGroup) -> str:
 def _time(head: str, **more: Any) -> TableColumn[TraceGroup]:
     figure = head.lower()
     ns_of: Callable[[TraceGroup], int | None] = attrgetter(f"{figure}_ns")
-    words = "the longest" if figure == "max" else f"the {figure[1:]}th percentile"
-    return timed(
-        head,
-        f"duration_ns.{figure}",
-        f"{words} of the durations",
-        ns_of,
-        text=lambda group: figure_text(group, ns_of(group)),
-        **more,
-    )
+    text, meaning = lambda group: figure_text(group, ns_of(group)), f"{FIGURES[figure]} of the durations"
+    return timed(head, f"duration_ns.{figure}", meaning, ns_of, text=text, **more)
 
 
 def shortened(request: str, room: int) -> str:

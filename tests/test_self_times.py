@@ -17,7 +17,7 @@ from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diff import diff, to_json
 from spanview.analysis.flame import flame
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.subject import TreeFacts
+from spanview.analysis.query.subject import QueryFacts
 from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import statistics
 from spanview.display.span_in_tree import SpanInTree
@@ -138,7 +138,7 @@ def test_figures_of_one_span(monkeypatch: pytest.MonkeyPatch, folder: str, *, at
         monkeypatch.setattr(stitched_trace, "AT_ONCE", 0)
     store = load(folder)
     expected = own_times(store)
-    facts = TreeFacts()
+    facts = QueryFacts()
     for trace in range(len(store.trace_table)):
         tree = store.tree(trace)
         stitched, joined = (StitchedTrace(store, trace, tree, joins=joins) for joins in (False, True))

@@ -128,7 +128,7 @@ class AnswerPart(NamedTuple):
     add up to the part."""
 
 
-class Stretch(NamedTuple):
+class PathStretch(NamedTuple):
     """A stretch of a trace's critical path."""
 
     doing: Doing
@@ -224,14 +224,14 @@ def answers_along(store: Store, traces: Sequence[int], trees: Trees, paths: Path
     return [along.answer(index, traces[index]) if answer is None else answer for index, answer in enumerate(answers)]
 
 
-def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TIMES) -> list[Stretch]:
+def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TIMES) -> list[PathStretch]:
     """Return the stretches of one trace's critical path by time; `until` is as in `consistent`."""
     trees = Trees.alone(tree)
     pieces = _Pieces(store, trees, paths_in(trees, store.names, until), np.ones(1, np.bool_))
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    return [*map(Stretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows)]
+    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows)]
 
 
 def typical_answers(

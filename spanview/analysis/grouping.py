@@ -6,7 +6,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.query.subject import QueryFacts, Subject
 from spanview.analysis.query.values import text_of
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.telling import unheard
@@ -116,7 +116,7 @@ def _column_of_records(
     if traces is not None:
         # In the order of the files, without newer rows.
         rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
-    facts = TreeFacts()
+    facts = QueryFacts()
     for index, row in enumerate(rows):
         if not index % _RECORDS_PER_REPORT:
             tell(index / len(rows))

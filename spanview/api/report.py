@@ -151,12 +151,12 @@ class Explanation(Report[Sentence]):
     __slots__ = ("_text",)
 
     def __init__(self, store: Store, traces: Sequence[int] | None, known: KnownCalls, by: str, lines: int) -> None:
-        from spanview.reports.explanation import NOTHING, Found, explanation
+        from spanview.reports.explanation import NOTHING, AlreadyFound, explanation
         from spanview.reports.explanation_text import WIDTH, explanation_lines, shortened
 
         if by not in NOTHING:
             raise QueryError(f"by={by!r}: expected one of {', '.join(map(repr, NOTHING))}")
-        report = explanation(store, traces, by, unended=unended_in(store), found=Found(known=known))
+        report = explanation(store, traces, by, unended=unended_in(store), found=AlreadyFound(known=known))
         said = explanation_lines(
             store, report, WIDTH, lines, asking=lambda more: f"spanview {more}", asking_for=lambda most: f"lines={most}"
         )

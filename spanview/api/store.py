@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, overload
 from spanview.api.report import Explanation, Report
 from spanview.api.rows import Amounts, Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
 from spanview.api.trace import Node, Trace
-from spanview.api.views import Views
+from spanview.api.views import SharedTraces
 from spanview.formats.framing.framer import DEFAULT_CAP
 from spanview.model.problems import ExportError, NoSuchPathError, QueryError
 from spanview.sources.discover import STANDARD_INPUT
@@ -49,7 +49,7 @@ class Store:
 
     def __init__(self, store: SpanStore, traces: Sequence[int] | None = None) -> None:
         self._store = store
-        self._views = Views(store, store.traces_in_order() if traces is None else traces)
+        self._views = SharedTraces(store, store.traces_in_order() if traces is None else traces)
 
     @property
     def traces(self) -> list[Trace]:
@@ -86,7 +86,7 @@ class Store:
         store, mine = self._store, {*self._views.traces}
         found = [trace for trace in traces_beginning(store, trace_id) if trace in mine]
         only_trace([store.trace_table.trace_id(trace) for trace in found], trace_id)
-        (view,) = Views(store, found, self._views.known)
+        (view,) = SharedTraces(store, found, self._views.known)
         return Trace(view)
 
     def query(self, text: str) -> list[Node]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.api.report import Explanation
-from spanview.api.views import TraceView, Views
+from spanview.api.views import SharedTraces, TraceView
 from spanview.display.tree_text import trace_lines, tree_lines
 from spanview.index.part import part_of
 from spanview.index.tree import ROOT
@@ -29,7 +29,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 def traces_of(store: Store) -> list[Trace]:
     """Return all traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
-    return [*map(Trace, Views(store, store.traces_in_order()))]
+    return [*map(Trace, SharedTraces(store, store.traces_in_order()))]
 
 
 class Trace:

@@ -32,7 +32,7 @@ _MAX_CHUNKS: Final = 2
 """Chunks of details that are kept."""
 
 
-class Views:
+class SharedTraces:
     """Some traces of a store that doesn't grow meanwhile.
 
     Args:
@@ -48,7 +48,7 @@ class Views:
         self._share_of: dict[int, Sequence[int]] = {}
         self._share: _Share | None = None
         # A store holds files open, and in a circle it would be there until the garbage collector comes.
-        these: Views = proxy(self)
+        these: SharedTraces = proxy(self)
         self._spans = _Ahead(these, lambda rows: dict(zip(rows, spans_at(store, rows), strict=True)))
         # A bound method would hold them itself.
         ahead = _Ahead(these, lambda rows: these._attributes_at(rows))  # noqa: PLW0108
@@ -92,7 +92,7 @@ class TraceView:
 
     __slots__ = ("_numbers", "_own_times", "_tree", "number", "store", "views")
 
-    def __init__(self, views: Views, number: int) -> None:
+    def __init__(self, views: SharedTraces, number: int) -> None:
         self.views = views
         self.store = views.store
         self.number = number
@@ -168,7 +168,7 @@ class _Share:
 class _Ahead:
     """Reads what belongs to spans: of one alone, or of all in its chunk once another one of these was asked for."""
 
-    def __init__(self, views: Views, read: Callable[[Sequence[int]], Mapping[int, Any]]) -> None:
+    def __init__(self, views: SharedTraces, read: Callable[[Sequence[int]], Mapping[int, Any]]) -> None:
         self._views = views
         self._read = read
         self._known: dict[int, Any] = {}

@@ -54,7 +54,7 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
                     say(line)
 
 
-class Work(NamedTuple):
+class ClusterWork(NamedTuple):
     """What a cluster is to do."""
 
     tasks: Tasks
@@ -75,7 +75,7 @@ class Work(NamedTuple):
 
 
 @contextmanager
-def working(options: Options, address: str) -> Iterator[Work]:
+def working(options: Options, address: str) -> Iterator[ClusterWork]:
     """Be a driver of a cluster that reads the PATHs.
 
     Raises:
@@ -89,4 +89,4 @@ def working(options: Options, address: str) -> Iterator[Work]:
     files, problems = search(options.paths)
     with quiet_libraries() as standard_output, connected(address), watched():
         job = job_of(files, options.cap, selection)
-        yield Work(Tasks(), job, problems, options.paths, standard_output)
+        yield ClusterWork(Tasks(), job, problems, options.paths, standard_output)

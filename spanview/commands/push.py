@@ -18,7 +18,7 @@ from spanview.model.problems import PushError
 from spanview.otlp.acknowledged import Acknowledged
 from spanview.otlp.batches import Batches, Unsent
 from spanview.otlp.endpoint import EndpointOptions, OtlpProtocol, endpoint_of
-from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError, Surroundings
+from spanview.otlp.sender import IN_FLIGHT, Sender, SenderContext, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def run(options: Options) -> int:
             notice(store.tallies, places(options))
         stop = stack.enter_context(until_interrupted())
         show = stack.enter_context(progress("sending", is_bytes=False))
-        around = Surroundings(stop.wait, lambda text: say(f"{endpoint.shown}: {text}"))
+        around = SenderContext(stop.wait, lambda text: say(f"{endpoint.shown}: {text}"))
         sender = Sender(transport.request, _form(endpoint), around, is_patient=options.follow, in_flight=IN_FLIGHT)
         stack.callback(sender.close)
         push = _Push(store, sender, show, options, state)

@@ -20,7 +20,7 @@ from spanview.display.units import count, duration, last_digit, nearest, rounded
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from spanview.analysis.answer import Stretch, TypicalAnswers, UnseenCalls
+    from spanview.analysis.answer import PathStretch, TypicalAnswers, UnseenCalls
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.index.lives import OpenEnd
@@ -93,7 +93,7 @@ def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     return _BETWEEN.join(filter(None, (line.with_unsent, line.doubts_text)))
 
 
-def stretch_text(stretch: Stretch, short: Mapping[str, str]) -> str:
+def stretch_text(stretch: PathStretch, short: Mapping[str, str]) -> str:
     """Return what a stretch of a critical path was spent on, as it is said of a part of a whole."""
     line = _Line(Answer(stretch.ns, (), has_calls=True), short)
     return line.words(AnswerPart(stretch.doing, stretch.ns, 1, 1, stretch.name))

@@ -73,7 +73,7 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanBatch:
+class RequestBatch:
     """Spans that are sent at once."""
 
     rows: Sequence[int]
@@ -105,7 +105,7 @@ class Batches:
         self._shift_ns = shift_ns
         self._parts = OtlpParts(lose, form)
 
-    def of(self, rows: Sequence[int]) -> Iterator[SpanBatch]:
+    def of(self, rows: Sequence[int]) -> Iterator[RequestBatch]:
         """Yield the spans of some rows, in their order."""
         parts: list[OtlpPart] = []
         first, size = 0, 0
@@ -119,9 +119,9 @@ class Batches:
         if parts:
             yield self._batch(rows[first:], parts)
 
-    def _batch(self, rows: Sequence[int], parts: list[OtlpPart]) -> SpanBatch:
+    def _batch(self, rows: Sequence[int], parts: list[OtlpPart]) -> RequestBatch:
         count_losses(grouped(parts), self._lose)
-        return SpanBatch(rows, parts)
+        return RequestBatch(rows, parts)
 
 
 def shifted(span: Span, shift_ns: int) -> Span:

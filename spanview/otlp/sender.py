@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from spanview.formats.otlp.write import Form
-    from spanview.otlp.batches import SpanBatch
+    from spanview.otlp.batches import RequestBatch
     from spanview.otlp.responses import Response
 
 PATIENCE_S: Final = 300.0
@@ -49,7 +49,7 @@ _MAX_SPLITS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class SenderContext:
     """What a sender needs of the world around it."""
 
     wait: Callable[[float], bool]
@@ -78,7 +78,7 @@ class Refusal:
 class _Waiting:
     """A batch that is on its way."""
 
-    batch: SpanBatch
+    batch: RequestBatch
     body: bytes
     answer: Future[tuple[Response, float]]
     """What was answered, and when."""
@@ -98,7 +98,7 @@ class Sender:
         self,
         request: Callable[[bytes], Response],
         form: Form,
-        surroundings: Surroundings,
+        surroundings: SenderContext,
         *,
         is_patient: bool = False,
         in_flight: int = 1,
@@ -132,7 +132,7 @@ class Sender:
         """Spans that were accepted or refused."""
         return self.sent + self.refused.total()
 
-    def send(self, batch: SpanBatch, acknowledge: Callable[[Sequence[int]], None]) -> None:
+    def send(self, batch: RequestBatch, acknowledge: Callable[[Sequence[int]], None]) -> None:
         """Send a batch; where others may be on their way, its answer is awaited by a later call, or by `finish`.
 
         Args:
@@ -206,7 +206,7 @@ class Sender:
                 if len(now.rows) == 1:
                     self.refusals.setdefault(answer.reason, Refusal(now.rows[0], len(body)))
 
-    def _accept(self, waiting: _Waiting, batch: SpanBatch, size: int, answer: Response) -> None:
+    def _accept(self, waiting: _Waiting, batch: RequestBatch, size: int, answer: Response) -> None:
         self._count_accepted(len(batch.rows), answer)
         self.bytes += size
         # Which ones were rejected isn't said, and none of them may be sent again.

@@ -143,7 +143,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AlreadyFound:
     """What somebody who explains some traces knows of them already; None for what he doesn't."""
 
     checked: Diagnosis | None = None
@@ -161,7 +161,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     *,
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
-    found: Found = Found(),
+    found: AlreadyFound = AlreadyFound(),
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -212,7 +212,7 @@ class _Explanation:
     """What can be said of some traces."""
 
     def __init__(
-        self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], session: str, found: Found
+        self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], session: str, found: AlreadyFound
     ) -> None:
         self._store = store
         self._traces = traces

@@ -32,7 +32,7 @@ from span_graphs import graphs
 from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of, spans_in_finding
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.query.subject import QueryFacts, Subject
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.finding_text import finding_lines
 from spanview.index.part import part_of
@@ -655,7 +655,7 @@ def test_a_finding_in_a_query() -> None:
     ]
     data.add(call, attempts[0])
     matcher = parse_query("finding=unset_attempts")
-    facts = TreeFacts()
+    facts = QueryFacts()
 
     def found() -> list[int]:
         rows = range(len(data.store.spans))

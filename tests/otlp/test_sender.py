@@ -16,9 +16,9 @@ import pytest
 
 from spanview.formats.otlp.write import JsonForm, OtlpPart, PartEnds
 from spanview.model.problems import PushError
-from spanview.otlp.batches import SpanBatch
+from spanview.otlp.batches import RequestBatch
 from spanview.otlp.responses import Response, ResponseKind
-from spanview.otlp.sender import PATIENCE_S, Sender, StoppedError, Surroundings
+from spanview.otlp.sender import PATIENCE_S, Sender, SenderContext, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,9 +31,9 @@ MALFORMED: Final = Response(ResponseKind.MALFORMED, "HTTP status 400")
 ENDS: Final = PartEnds(b"", b"", ())
 
 
-def batch_of(count: int) -> SpanBatch:
+def batch_of(count: int) -> RequestBatch:
     """Return a batch of spans whose texts are `s`."""
-    return SpanBatch(range(count), [OtlpPart(ENDS, ENDS, b"s")] * count)
+    return RequestBatch(range(count), [OtlpPart(ENDS, ENDS, b"s")] * count)
 
 
 class Stage:
@@ -60,7 +60,7 @@ class Stage:
         self.acknowledged: list[int] = []
         self.now_s = 1000.0
         self.sender = Sender(
-            self.request, JsonForm(), Surroundings(self.wait, self.said.append, self.clock), is_patient=is_patient
+            self.request, JsonForm(), SenderContext(self.wait, self.said.append, self.clock), is_patient=is_patient
         )
 
     def send(self, count: int) -> None:
@@ -254,7 +254,7 @@ def send_at_once(transport: Slow, batches: int) -> tuple[Sender, list[int]]:
     sender = Sender(transport.request, JsonForm(), stage.sender.surroundings, in_flight=4)
     try:
         for row in range(batches):
-            sender.send(SpanBatch([row], [OtlpPart(ENDS, ENDS, b"s")]), acknowledged.extend)
+            sender.send(RequestBatch([row], [OtlpPart(ENDS, ENDS, b"s")]), acknowledged.extend)
         sender.finish()
     except PushError:
         pass

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.facts import Name
+from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.generators import generators_of
@@ -154,7 +154,7 @@ def unset_attempts(facts: Facts) -> Finding:
     An actor that is started anew runs its constructor again, though the first time was a success; a compiled graph
     executes its methods again.
     """
-    are_tried = facts.ran & (facts.parents >= 0) & ~facts.are_named(Name.CONSTRUCTOR)
+    are_tried = facts.ran & (facts.parents >= 0) & ~facts.are_named(NameFlag.CONSTRUCTOR)
     rows = np.flatnonzero(are_tried & ~facts.of_merged_runs)
     rows = rows[np.lexsort((facts.starts[rows], facts.parents[rows]))]
     parents = facts.parents[rows]

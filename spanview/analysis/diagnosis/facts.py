@@ -46,7 +46,7 @@ _MAX_RECORDS: Final = 20_000
 """Records that one detector reads again."""
 
 
-class Name(IntFlag):
+class NameFlag(IntFlag):
     """What a span's name says."""
 
     SUBMITTED = 1
@@ -61,23 +61,23 @@ class Name(IntFlag):
     REPLICA_STARTS = 512
 
 
-def _flags_of(text: str) -> Name:
+def _flags_of(text: str) -> NameFlag:
     """Return the flags of a name."""
-    name = Name(0)
+    name = NameFlag(0)
     if text.endswith(SUBMITTED):
-        name |= Name.SUBMITTED | (Name.TO_REPLICA if _TO_REPLICA.match(text) else 0)
+        name |= NameFlag.SUBMITTED | (NameFlag.TO_REPLICA if _TO_REPLICA.match(text) else 0)
     elif text.endswith(RAN):
-        name |= Name.RAN | (Name.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
-        name |= Name.REPLICA_STARTS if text.endswith(_STARTS_REPLICA) else 0
+        name |= NameFlag.RAN | (NameFlag.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
+        name |= NameFlag.REPLICA_STARTS if text.endswith(_STARTS_REPLICA) else 0
     elif _REQUEST.match(text):
-        name |= Name.PROXY
+        name |= NameFlag.PROXY
     elif text.startswith(("route_to_replica", "proxy_route_to_replica")):
-        name |= Name.ROUTE
+        name |= NameFlag.ROUTE
     elif text.startswith("replica_handle_request"):
-        name |= Name.REPLICA
+        name |= NameFlag.REPLICA
     if text.startswith("HAProxyManager."):
-        name |= Name.HAPROXY
-    return name | (Name.HEALTH if _HEALTH.search(text) else 0)
+        name |= NameFlag.HAPROXY
+    return name | (NameFlag.HEALTH if _HEALTH.search(text) else 0)
 
 
 class Facts:
@@ -106,13 +106,13 @@ class Facts:
 
     @cached_property
     def name_flags(self) -> NDArray[np.uint16]:
-        """What each span's name says, as bits of `Name`."""
+        """What each span's name says, as bits of `NameFlag`."""
         names = self.column("name")
         of_texts = [int(_flags_of(text)) for text in self.store.names.texts[: int(names.max(initial=0)) + 1]]
         name_flags: NDArray[np.uint16] = np.array(of_texts or [0], np.uint16)[names]
         return name_flags
 
-    def are_named(self, name: Name) -> Flags:
+    def are_named(self, name: NameFlag) -> Flags:
         """Return which spans have a name with this flag."""
         flags: Flags = self.name_flags & np.uint16(name) != 0
         return flags
@@ -120,13 +120,13 @@ class Facts:
     @cached_property
     def submitted(self) -> Flags:
         """Which spans are calls that were submitted."""
-        flags: Flags = (self.column("kind") == PRODUCER) & self.are_named(Name.SUBMITTED)
+        flags: Flags = (self.column("kind") == PRODUCER) & self.are_named(NameFlag.SUBMITTED)
         return flags
 
     @cached_property
     def ran(self) -> Flags:
         """Which spans are attempts of calls."""
-        flags: Flags = (self.column("kind") == CONSUMER) & self.are_named(Name.RAN)
+        flags: Flags = (self.column("kind") == CONSUMER) & self.are_named(NameFlag.RAN)
         return flags
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.facts import Name
+from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.query.values import text_of
 from spanview.analysis.serve.requests import HTTP_STATUS, failure_of_http
@@ -42,7 +42,7 @@ def _files_of(facts: Facts) -> dict[str, list[str]]:
 
 
 def _lone(facts: Facts) -> list[int]:
-    rows: list[int] = np.flatnonzero(facts.are_named(Name.REPLICA) & facts.are_roots).tolist()
+    rows: list[int] = np.flatnonzero(facts.are_named(NameFlag.REPLICA) & facts.are_roots).tolist()
     return rows
 
 
@@ -52,7 +52,7 @@ def sampling(facts: Facts) -> Finding | None:
     count = len(files["proxy"]) + len(files["replica"])
     if not files["proxy"]:
         return None
-    requests, lone = np.flatnonzero(facts.are_named(Name.PROXY)), _lone(facts)
+    requests, lone = np.flatnonzero(facts.are_named(NameFlag.PROXY)), _lone(facts)
     words = number(len(requests), "traced request", "traced requests")
     of_files = f"{number(count, 'file', 'files')} of Ray Serve {'has' if count == 1 else 'have'} {words}"
     if len(lone) > len(requests):
@@ -68,7 +68,7 @@ def sampling(facts: Facts) -> Finding | None:
 def lone_replicas(facts: Facts) -> Finding | None:
     """Find spans of replicas without a parent, where there are spans or files of a proxy."""
     rows = _lone(facts)
-    if not rows or not (facts.are_named(Name.PROXY).any() or _files_of(facts)["proxy"]):
+    if not rows or not (facts.are_named(NameFlag.PROXY).any() or _files_of(facts)["proxy"]):
         return None
     spans = number(len(rows), "replica span has", "replica spans have")
     detail = f"{spans} no proxy: the requests were not sampled, or came through a handle."
@@ -93,10 +93,10 @@ def haproxy(facts: Facts) -> Finding | None:
     A replica that HAProxy asks begins to listen in the call that starts it, and each request that brings no trace of
     its own goes on with that call's.
     """
-    if not facts.are_named(Name.HAPROXY).any() or facts.are_named(Name.PROXY).any():
+    if not facts.are_named(NameFlag.HAPROXY).any() or facts.are_named(NameFlag.PROXY).any():
         return None
-    are_joined = facts.are_named(Name.REPLICA) & (facts.parents >= 0)
-    are_joined &= facts.are_named(Name.REPLICA_STARTS)[np.maximum(facts.parents, 0)]
+    are_joined = facts.are_named(NameFlag.REPLICA) & (facts.parents >= 0)
+    are_joined &= facts.are_named(NameFlag.REPLICA_STARTS)[np.maximum(facts.parents, 0)]
     joined: list[int] = np.flatnonzero(are_joined).tolist()
     rows = sorted([*_lone(facts), *joined])
     if not rows:
@@ -110,8 +110,8 @@ def haproxy(facts: Facts) -> Finding | None:
 
 def serve_untraced(facts: Facts) -> Finding | None:
     """Find calls that pass requests to replicas, where no request has a span of Ray Serve."""
-    rows = np.flatnonzero(facts.are_named(Name.TO_REPLICA)).tolist()
-    if not rows or facts.are_named(Name.PROXY | Name.ROUTE | Name.REPLICA).any():
+    rows = np.flatnonzero(facts.are_named(NameFlag.TO_REPLICA)).tolist()
+    if not rows or facts.are_named(NameFlag.PROXY | NameFlag.ROUTE | NameFlag.REPLICA).any():
         return None
     version = facts.store.span(rows[0]).resource.attributes.get("ray.version")
     parts = _VERSION.match(version) if isinstance(version, str) else None
@@ -128,11 +128,11 @@ def serve_untraced(facts: Facts) -> Finding | None:
 def unset_requests(facts: Facts) -> Finding:
     """Find spans with the status UNSET of requests that their proxy says have failed."""
     above = np.maximum(facts.parents, 0)
-    failed = facts.are_named(Name.PROXY) & (facts.statuses == ERROR)
+    failed = facts.are_named(NameFlag.PROXY) & (facts.statuses == ERROR)
     unset = (facts.statuses == _UNSET) & (facts.parents >= 0)
-    routes = unset & facts.are_named(Name.ROUTE)
+    routes = unset & facts.are_named(NameFlag.ROUTE)
     routes[routes] = failed[above[routes]]
-    replicas = unset & facts.are_named(Name.REPLICA)
+    replicas = unset & facts.are_named(NameFlag.REPLICA)
     replicas[replicas] = (routes | failed)[above[replicas]]
     rows = np.flatnonzero(routes | replicas)
     spans = number(len(rows), "routing or replica span has", "routing and replica spans have")
@@ -142,12 +142,12 @@ def unset_requests(facts: Facts) -> Finding:
 
 def broken_streams(facts: Facts) -> Finding:
     """Find requests with a code that says success, and an exception, by the outermost span that has a code."""
-    proxies = facts.are_named(Name.PROXY) & (facts.statuses != ERROR)
+    proxies = facts.are_named(NameFlag.PROXY) & (facts.statuses != ERROR)
     parents = facts.parents
     above = np.maximum(parents, 0)
-    below_proxy = (parents >= 0) & facts.are_named(Name.PROXY)[above]
-    below_proxy |= (parents >= 0) & facts.are_named(Name.ROUTE)[above] & below_proxy[above]
-    replicas = facts.are_named(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
+    below_proxy = (parents >= 0) & facts.are_named(NameFlag.PROXY)[above]
+    below_proxy |= (parents >= 0) & facts.are_named(NameFlag.ROUTE)[above] & below_proxy[above]
+    replicas = facts.are_named(NameFlag.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
     rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
     responses = number(len(rows), "response", "responses")
     detail = f"{at_least}{responses} broke off with an exception after a success status code was sent."
@@ -166,7 +166,7 @@ def _broke_off(facts: Facts, row: int) -> bool:
 
 def health_checks(facts: Facts) -> Finding | None:
     """Find health checks that are a large share of all spans."""
-    rows = np.flatnonzero(facts.are_named(Name.HEALTH))
+    rows = np.flatnonzero(facts.are_named(NameFlag.HEALTH))
     if len(rows) < max(_MIN_HEALTH_CHECKS, _MIN_HEALTH_CHECK_SHARE * facts.size):
         return None
     detail = f"{len(rows):,} of {facts.size:,} spans ({len(rows) / facts.size:.0%}) are health checks."

@@ -27,7 +27,7 @@ class Measured(Enum):
     TIME = "time"
 
 
-class Field(NamedTuple):
+class ModelField(NamedTuple):
     """A figure."""
 
     head: str
@@ -37,20 +37,20 @@ class Field(NamedTuple):
     """Its spellings as an attribute, the one that counts first."""
 
 
-FIELDS: Final[Mapping[str, Field]] = {
-    "model": Field(
+FIELDS: Final[Mapping[str, ModelField]] = {
+    "model": ModelField(
         "MODEL",
         "the model that answered, or that was asked",
         Measured.TEXT,
         ("gen_ai.response.model", "gen_ai.request.model"),
     ),
-    "input_tokens": Field(
+    "input_tokens": ModelField(
         "IN",
         "tokens of the prompts",
         Measured.TOKENS,
         ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
     ),
-    "cached_tokens": Field(
+    "cached_tokens": ModelField(
         "CACHED",
         "tokens of the prompts that were in a cache",
         Measured.TOKENS,
@@ -60,25 +60,25 @@ FIELDS: Final[Mapping[str, Field]] = {
             "gen_ai.usage.cached_tokens",
         ),
     ),
-    "output_tokens": Field(
+    "output_tokens": ModelField(
         "OUT",
         "tokens of the answers",
         Measured.TOKENS,
         ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     ),
-    "time_to_first_token_ns": Field(
+    "time_to_first_token_ns": ModelField(
         "TTFT",
         "the time to the first token",
         Measured.TIME,
         ("gen_ai.response.time_to_first_chunk", "gen_ai.latency.time_to_first_token"),
     ),
-    "queue_ns": Field(
+    "queue_ns": ModelField(
         "LLM QUEUE", "how long it was in the model's queue", Measured.TIME, ("gen_ai.latency.time_in_queue",)
     ),
-    "prefill_ns": Field(
+    "prefill_ns": ModelField(
         "PREFILL", "how long the prompt was read", Measured.TIME, ("gen_ai.latency.time_in_model_prefill",)
     ),
-    "decode_ns": Field(
+    "decode_ns": ModelField(
         "DECODE",
         "how long the tokens after the first took",
         Measured.TIME,
@@ -124,7 +124,7 @@ def model_call_of(attributes: Mapping[str, Any]) -> ModelCall:
     return ModelCall(1, **{name: _value(field, attributes) for name, field in FIELDS.items()})
 
 
-def _value(field: Field, attributes: Mapping[str, Any]) -> Any:
+def _value(field: ModelField, attributes: Mapping[str, Any]) -> Any:
     """Return the first usable value among a field's spellings."""
     for key in field.keys:
         if key in attributes:

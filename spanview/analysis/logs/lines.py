@@ -56,7 +56,7 @@ _INSTANCE: Final = "service.instance.id"
 """The attribute of a resource that every process has another value of."""
 
 
-class Lines(Protocol):
+class LineSource(Protocol):
     """A file of lines; `sources.line_file` has it."""
 
     size: int
@@ -224,7 +224,9 @@ def _process(span: Span) -> tuple[object, ...]:
     return tuple(str(attributes.get(key)) for key in (_INSTANCE, "process.pid", "service.name"))
 
 
-def lines_in_time(lines: Lines, start_ns: int, end_ns: int | None, tell: Tell) -> tuple[list[LogLine], Coverage, bool]:
+def lines_in_time(
+    lines: LineSource, start_ns: int, end_ns: int | None, tell: Tell
+) -> tuple[list[LogLine], Coverage, bool]:
     """Return the lines of a process between two times in ns since 1970, or its first ones where none has a time.
 
     Returns:
@@ -247,7 +249,7 @@ def lines_in_time(lines: Lines, start_ns: int, end_ns: int | None, tell: Tell) -
 
 
 def lines_of_request(
-    lines: Lines, request_id: str, start_ns: int, end_ns: int | None, tell: Tell
+    lines: LineSource, request_id: str, start_ns: int, end_ns: int | None, tell: Tell
 ) -> tuple[list[LogLine], bool]:
     """Return the lines that name a request, with those without a time behind each of them.
 
@@ -270,7 +272,7 @@ def lines_of_request(
     return chosen, lines.size - begin > _MAX_SCANNED_BYTES
 
 
-def _scan(lines: Lines, begin: int, near_ns: int, tell: Tell) -> Iterator[tuple[int, bytes, LogTime | None]]:
+def _scan(lines: LineSource, begin: int, near_ns: int, tell: Tell) -> Iterator[tuple[int, bytes, LogTime | None]]:
     """Yield lines with their offsets and times, as many as are read for one span."""
     for number, (offset, text) in enumerate(lines.lines_from(begin)):
         if offset - begin > _MAX_SCANNED_BYTES:
@@ -280,7 +282,7 @@ def _scan(lines: Lines, begin: int, near_ns: int, tell: Tell) -> Iterator[tuple[
         yield offset, text, log_time(text, near_ns)
 
 
-def _begin(lines: Lines, start_ns: int) -> int | None:
+def _begin(lines: LineSource, start_ns: int) -> int | None:
     """Return the start of a line before which none belongs to a span; None where no line has a time."""
     first, last = 0, lines.size
     has_times = _timed_from(lines, 0, start_ns, lines.size) is not None
@@ -296,7 +298,7 @@ def _begin(lines: Lines, start_ns: int) -> int | None:
     return first if has_times else None
 
 
-def _timed_from(lines: Lines, start: int, near_ns: int, end: int) -> tuple[int, LogTime] | None:
+def _timed_from(lines: LineSource, start: int, near_ns: int, end: int) -> tuple[int, LogTime] | None:
     """Return the next line that begins with a time, where there is one not far behind."""
     if not may_have_times(lines.read(start, _PROBED_BYTES)):
         return None

@@ -12,7 +12,7 @@ import numpy as np
 from spanview.analysis.query.base import OfAttribute, OfBelow, OfNumber, OfParts, OfState, OfText, OfTexts
 from spanview.analysis.query.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearch
 from spanview.analysis.query.query import Query
-from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.query.subject import QueryFacts, Subject
 from spanview.analysis.query.terms import KINDS
 from spanview.analysis.query.timetext import Clock
 from spanview.index.arrays import copy_of
@@ -65,7 +65,7 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         rows = rows[verdicts != NO]
         if (verdicts == UNKNOWN).any():
             undecided.append(term)
-    facts = TreeFacts()
+    facts = QueryFacts()
     searches = {
         sought: ByteSearch(sought) if isinstance(sought, OfAttribute) else TextSearch(sought)
         for term in undecided
@@ -173,7 +173,7 @@ def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[i
         yield set(), 0
 
 
-def _rows_passing(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Places) -> Places:
+def _rows_passing(store: Store, facts: QueryFacts, terms: Sequence[Term], rows: Places) -> Places:
     """Return the rows for which all terms hold, tested one by one."""
     if not terms:
         return rows
@@ -195,7 +195,7 @@ def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
         if verdicts is None:
             verdicts = np.full(len(undecided), UNKNOWN, np.uint8)
         passing[undecided[verdicts == NO]] = False
-        facts = TreeFacts()
+        facts = QueryFacts()
         for trace in undecided[verdicts == UNKNOWN].tolist():
             passing[trace] = term.test(Subject(store, facts, trace))
     return passing
@@ -243,13 +243,13 @@ def _verdicts(
         table = np.array([YES if rests_on.test(text) else NO for text in texts], np.uint8)
         return _turned(term, table[numbers])
     if isinstance(rests_on, OfState):
-        rows = TreeFacts().rows_in(store, rests_on.state)
+        rows = QueryFacts().rows_in(store, rests_on.state)
         return _turned(term, np.where(np.isin(indices, [*rows]), YES, NO).astype(np.uint8))
     if isinstance(rests_on, OfNumber):
         values, exist, are_exact = _numbers(store, rests_on.column, indices)
         value = rests_on.value
         matches = exist & rests_on.compare(
-            values, TreeFacts().moment(store, value) if isinstance(value, Clock) else value
+            values, QueryFacts().moment(store, value) if isinstance(value, Clock) else value
         )
         return np.where(are_exact, _turned(term, np.where(matches, YES, NO)), UNKNOWN).astype(np.uint8)
     return None
@@ -305,7 +305,7 @@ def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], 
     starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
-    known = TreeFacts().known_until(store)
+    known = QueryFacts().known_until(store)
     for index, ns in (known.traces if of_traces else known.rows).items():
         ends[index] = max(ends[index], ns)
     ends = ends[indices]

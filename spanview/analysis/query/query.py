@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.query.base import of_now
 from spanview.analysis.query.parse import parse_parts, words_in
-from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.query.subject import QueryFacts, Subject
 from spanview.analysis.query.terms import in_order
 from spanview.model.problems import QueryError
 
@@ -44,7 +44,7 @@ class Query:
     """What must hold for its trace, the cheapest first."""
     words: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What is searched for in names: bare words and phrases, except negated ones."""
-    _facts: TreeFacts = field(default_factory=TreeFacts, repr=False, compare=False)
+    _facts: QueryFacts = field(default_factory=QueryFacts, repr=False, compare=False)
 
     @property
     def is_empty(self) -> bool:

@@ -52,7 +52,7 @@ class RunUntil(NamedTuple):
 NOT_KNOWN: Final = RunUntil({}, {})
 
 
-class TreeFacts:
+class QueryFacts:
     """What only the stitched trees of one store show, kept until a trace grows."""
 
     __slots__ = (
@@ -210,7 +210,7 @@ class Subject:
     """One span, or one trace, that a query's terms test."""
 
     store: Store
-    facts: TreeFacts
+    facts: QueryFacts
     """What is known about the trees so far."""
     trace: int
     """The trace's number."""

@@ -38,7 +38,7 @@ FENCED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What an agent reads."""
 
     text: str
@@ -46,7 +46,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnswerPage:
     """Some of what a tool has to say; the bounds of an answer may leave out more of it.
 
     Args:
@@ -67,7 +67,7 @@ class Page:
     notes: Sequence[str] = ()
     row: str = "row"
 
-    def answer(self, asking_from: Callable[[int], str]) -> Answer:
+    def answer(self, asking_from: Callable[[int], str]) -> ToolAnswer:
         """Return the rows that there is room for; `asking_from` returns how to ask for those from a position on."""
         heads = [_line(line, _MAX_HEAD) for line in self.heads]
         blocks = [[_line(line, MAX_LINE) for line in block] for block in self.blocks]
@@ -79,13 +79,13 @@ class Page:
             about += f": {place if shown else f'there are only {count(self.total, self.row)}'}"
         if end < self.total:
             about += f"; more by {asking_from(end)}"
-        return Answer(_text([about, *self.notes], [*heads, *kept]))
+        return ToolAnswer(_text([about, *self.notes], [*heads, *kept]))
 
 
-def error(text: str) -> Answer:
+def error(text: str) -> ToolAnswer:
     """Return what is wrong with a call; the text may have parts of spans in it."""
     lines = [_line(line, _MAX_ABOUT) for line in text.split("\n")[:_MAX_ERROR_LINES]]
-    return Answer(_text(["this can't be answered"], lines), is_error=True)
+    return ToolAnswer(_text(["this can't be answered"], lines), is_error=True)
 
 
 def _text(said: Iterable[str], data: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import short_names
 from spanview.analysis.ray.unended import known_until
 from spanview.analysis.ray.waited_for import reason_text
-from spanview.commands.agents.answers import FENCED, MAX_LINE, Page, error
+from spanview.commands.agents.answers import FENCED, MAX_LINE, AnswerPage, error
 from spanview.commands.agents.folding import FEWEST_FOLDED, FoldedTree
 from spanview.commands.agents.questions import LIMIT, Question, call_of_command, call_text
 from spanview.commands.check import diagnosis, problem_line
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spanview.analysis.ray.unended import Unended
-    from spanview.commands.agents.answers import Answer
+    from spanview.commands.agents.answers import ToolAnswer
     from spanview.commands.agents.folding import ShownNode
     from spanview.commands.agents.questions import Recordings
     from spanview.index.store import Store
@@ -77,7 +77,7 @@ class Tool:
     """What it answers."""
     properties: Mapping[str, Mapping[str, Any]]
     """Its arguments: the JSON Schema of each, with a description."""
-    page: Callable[[Question], Page] = field(repr=False)
+    page: Callable[[Question], AnswerPage] = field(repr=False)
     required: Sequence[str] = ()
     of_each: bool = True
     """Whether it speaks of the spans that `query`, `since` and `trace` select."""
@@ -95,7 +95,7 @@ class Tool:
         return closed | ({"required": [*self.required]} if self.required else {})
 
 
-def answer(recordings: Recordings, name: str, arguments: Mapping[str, Any]) -> Answer:
+def answer(recordings: Recordings, name: str, arguments: Mapping[str, Any]) -> ToolAnswer:
     """Return what a tool answers; a mistake in the call is an answer, too."""
     tool = TOOLS.get(name)
     if tool is None:
@@ -127,15 +127,15 @@ def _mistake(tool: Tool, arguments: Mapping[str, Any]) -> str:
     return ": ".join([*map(str, wrong.path), said])
 
 
-def _page(tool: Tool, question: Question) -> Page:
+def _page(tool: Tool, question: Question) -> AnswerPage:
     if tool.of_each:
         # A mistake is said before anything is read.
         _ = question.selection
     store = question.store
     if not len(store.spans):
-        return Page("no spans", [[nothing_in(store.tallies, question.recordings.options.paths)]])
+        return AnswerPage("no spans", [[nothing_in(store.tallies, question.recordings.options.paths)]])
     if tool.of_each and question.traces == []:
-        return Page("nothing matches", [[line] for line in why_nothing(store, question.selection.query)])
+        return AnswerPage("nothing matches", [[line] for line in why_nothing(store, question.selection.query)])
     page = tool.page(question)
     bad = sum(problem.severity is not Severity.INFO for problem in store.problems())
     if not bad or question.tool == "check":
@@ -146,7 +146,7 @@ def _page(tool: Tool, question: Question) -> Page:
 # -- traces ------------------------------------------------------------------------------------------------------------
 
 
-def _list_traces(question: Question) -> Page:
+def _list_traces(question: Question) -> AnswerPage:
     store, table = question.store, question.store.trace_table
     traces = store.traces_in_order() if question.traces is None else question.traces
     order: Mapping[str, Callable[[int], int]] = {
@@ -163,10 +163,10 @@ def _list_traces(question: Question) -> Page:
         return f"{trace_title(store, trace, tree, unended=_unended_in(question, tree))} · {sanitise(name, _MAX_NAME)}"
 
     shown = traces[question.first : question.end]
-    return Page(f"{sort} first", [[line(trace)] for trace in shown], question.first, len(traces), row="trace")
+    return AnswerPage(f"{sort} first", [[line(trace)] for trace in shown], question.first, len(traces), row="trace")
 
 
-def _explain(question: Question) -> Page:
+def _explain(question: Question) -> AnswerPage:
     store, most = question.store, int(question.get("limit", 40))
     report = explanation(
         store,
@@ -176,7 +176,7 @@ def _explain(question: Question) -> Page:
         session=latest_session(question.recordings.options.environment),
     )
     if not report.rows:
-        return Page(report.nothing)
+        return AnswerPage(report.nothing)
     left_out = list[str]()
 
     def asking_for(lines: int) -> str:
@@ -184,7 +184,7 @@ def _explain(question: Question) -> Page:
         return "explain with a higher limit"
 
     lines = explanation_lines(store, report, _WIDTH, most, asking=call_of_command, asking_for=asking_for)
-    return Page(
+    return AnswerPage(
         "each sentence stands above the span that it rests on, and the call that shows more",
         [[line] for line in lines[question.first :]],
         question.first,
@@ -209,7 +209,7 @@ def _unended_in(question: Question, tree: TraceTree) -> Mapping[int, Unended]:
     return {row: question.unended[row] for row in tree.rows if row in question.unended}
 
 
-def _get_trace(question: Question) -> Page:
+def _get_trace(question: Question) -> AnswerPage:
     store, (trace, tree) = question.store, _only_trace(question)
     top = _node_of(tree, question.get("span"))
     shown = [*FoldedTree(store, tree, top).shown(question.get("depth"), folds=question.get("fold", True))]
@@ -222,7 +222,7 @@ def _get_trace(question: Question) -> Page:
         notes.append(f"below a span with more below it, or whose children are folded: {again}")
     if any(one.folded for one in shown):
         notes.append(f"without folding: {question.again(fold=False, offset=None)}")
-    return Page(
+    return AnswerPage(
         "span id, start after the trace's, duration, and the span in its place",
         [[line] for line in lines[question.first : question.end]],
         question.first,
@@ -258,7 +258,7 @@ def _folded_line(store: Store, tree: TraceTree, one: ShownNode, drawn: Iterator[
     return f"{'':16} … {one.folded:,} more {name}{where}, {count(one.below, 'span')} in all"
 
 
-def _critical_path(question: Question) -> Page:
+def _critical_path(question: Question) -> AnswerPage:
     store, (trace, tree) = question.store, _only_trace(question)
     known, until = KnownCalls(store), known_until(_unended_in(question, tree))
     found, begin = answer_of(store, trace, tree, until, known), store.trace_table.start_ns[trace]
@@ -273,13 +273,13 @@ def _critical_path(question: Question) -> Page:
     whole = whole_answer_text(found, short_names(found.names))
     heads = [*filter(None, [_head_of(question, trace, tree), whole])]
     about = "span id, start after the trace's, duration, and what the time was spent on"
-    return Page(about, lines, question.first, len(stretches), heads, row="step")
+    return AnswerPage(about, lines, question.first, len(stretches), heads, row="step")
 
 
 # -- spans -------------------------------------------------------------------------------------------------------------
 
 
-def _query_spans(question: Question) -> Page:
+def _query_spans(question: Question) -> AnswerPage:
     store, longest = question.store, int(question.get("characters", _VALUE))
     rows = question.selection.rows(store)
     if question.get("sort") == "slowest":
@@ -297,7 +297,7 @@ def _query_spans(question: Question) -> Page:
                 f": {question.again(characters=_MAX_VALUE, limit=1)} has up to {_MAX_VALUE:,} characters of each{more}"
             )
         notes.append(f"{count(cut.total(), 'value')} cut{more}")
-    return Page("spans as JSON", blocks, question.first, len(rows), notes=notes, row="span")
+    return AnswerPage("spans as JSON", blocks, question.first, len(rows), notes=notes, row="span")
 
 
 def _shortened(line: bytes, longest: int, cut: Counter[str]) -> str:
@@ -340,16 +340,16 @@ def _shorter(value: Any, longest: int, cut: Counter[str], level: int = 0) -> Any
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def _table_page(question: Question, by: str) -> Page:
+def _table_page(question: Question, by: str) -> AnswerPage:
     report = statistics_by(by, question.get("value"), question.store, question.traces, lambda: question.unended)
     if not report.rows:
-        return Page(report.nothing or "no rows")
+        return AnswerPage(report.nothing or "no rows")
     rows = report.rows[question.first : question.end]
     heads, *lines = table_lines(in_whole(report.table), rows, width=_ANY_WIDTH)
-    return Page(report.kind, [[line] for line in lines], question.first, len(report.rows), [heads])
+    return AnswerPage(report.kind, [[line] for line in lines], question.first, len(report.rows), [heads])
 
 
-def _diff(question: Question) -> Page:
+def _diff(question: Question) -> AnswerPage:
     by, options, store = DiffBy(question.get("by", "path")), question.recordings.options, question.store
     queries = {letter: query_of(letter.upper(), question.get(letter)) for letter in "ab"}
     sides = [side_of(options, store, letter.upper(), query) for letter, query in queries.items()]
@@ -360,10 +360,10 @@ def _diff(question: Question) -> Page:
     labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
     unit = [per_trace_text(sums_in(heads))] * merged.is_per_trace
     above = [*side_lines(merged, labels), *unit, heads]
-    return Page("b compared with a", [[line] for line in lines], question.first, len(paths), above)
+    return AnswerPage("b compared with a", [[line] for line in lines], question.first, len(paths), above)
 
 
-def _check(question: Question) -> Page:
+def _check(question: Question) -> AnswerPage:
     store, traces = question.store, question.traces
     part, options = store if traces is None else part_of(store, traces), question.recordings.options
     found = diagnosis(part, options, question.recordings.unended(part), is_whole=traces is None)
@@ -376,8 +376,8 @@ def _check(question: Question) -> Page:
         f"{count(summary.missing_parents, 'missing parent')}, {count(summary.torn, 'torn record')}"
     )
     if not blocks:
-        return Page(f"{about}: nothing found")
-    return Page(about, blocks[question.first : question.end], question.first, len(blocks), row="finding")
+        return AnswerPage(f"{about}: nothing found")
+    return AnswerPage(about, blocks[question.first : question.end], question.first, len(blocks), row="finding")
 
 
 # -- what they take ----------------------------------------------------------------------------------------------------

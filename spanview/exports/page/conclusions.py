@@ -17,7 +17,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 from spanview.reports.calls import calls_report
-from spanview.reports.explanation import Found, Topic, explanation
+from spanview.reports.explanation import AlreadyFound, Topic, explanation
 from spanview.reports.explanation_text import HEADINGS
 from spanview.reports.serve import requests_report, serve_report
 from spanview.reports.statistics import statistics_report
@@ -60,7 +60,7 @@ def conclusions(
     report = diagnose(part, session=around.session, unended=of_part, given=around.paths)
     chosen = None if is_everything else traces
     requests = serve_requests(part)
-    found = Found(shares=columns.shares, known=columns.known)
+    found = AlreadyFound(shares=columns.shares, known=columns.known)
     if is_everything:
         found = replace(found, checked=report, requests=requests)
     # That few requests are left of all says nothing of how many were traced.
@@ -84,7 +84,7 @@ def _sentences(
     traces: Sequence[int] | None,
     around: Surroundings,
     unended: Mapping[int, Unended],
-    found: Found,
+    found: AlreadyFound,
 ) -> Iterator[list[object]]:
     """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
     report = explanation(store, traces, unended=unended, session=around.session, found=found)

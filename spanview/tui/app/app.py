@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from spanview.tui.app.feed import Feed
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.known import Known
 
@@ -119,7 +119,7 @@ class SpanviewApp(App[None]):
         self.notices = 0
         """How many files were refused, could not be read, or are not watched."""
         self.paused = False
-        self.marked: ComparedSide | None = None
+        self.marked: MarkedSide | None = None
         """What is to be compared with the next that is chosen."""
         self.again: Opening | None = None
         """What to begin with again, where that is asked for."""
@@ -490,7 +490,7 @@ class SpanviewApp(App[None]):
         # A work of its own: a second export doesn't end the first.
         Work(self).begin(lambda _: export_traces(self._store, traces, name, session, self.paths), self.say)
 
-    def mark(self, side: ComparedSide | None) -> None:
+    def mark(self, side: MarkedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
         self.marked = side
         for screen in self.screens():

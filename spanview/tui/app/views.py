@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.analysis.logs.lines import SpanLog
     from spanview.index.store import Store
     from spanview.sources.line_file import LineFile
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
     from spanview.tui.traces.traces_screen import TracesScreen
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.scope import TraceScope, ViewScope
@@ -205,7 +205,7 @@ class Views:
         if not is_shown:
             await self._app.push_screen(RunningScreen(self._store, scope.traces()))
 
-    def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
+    def open_other_side(self, side: MarkedSide | None) -> AwaitMount:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""
         from spanview.tui.diff.other_side_screen import OtherSideScreen
 
@@ -229,7 +229,7 @@ class Views:
 
         return self._app.push_screen(HelpScreen(self._screens()[-1]))
 
-    def open_diff(self, a: ComparedSide, b: ComparedSide) -> AwaitMount:
+    def open_diff(self, a: MarkedSide, b: MarkedSide) -> AwaitMount:
         """Show how two sides differ."""
         from spanview.tui.diff.diff_screen import DiffScreen
 

@@ -22,7 +22,7 @@ from spanview.display.call_text import cold_starts_text, waited_for_shares, wait
 from spanview.display.cells import fitting
 from spanview.display.units import count
 from spanview.reports.calls import calls_table, columns_that_count, names_of
-from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
+from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, FunctionCallsScreen, ListedGroup
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S
 from spanview.tui.widgets.live import Live
@@ -246,7 +246,7 @@ class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
         counted = self._counted
         if counted is not None:
             name = counted.names.get(function.function, function.function)
-            group = CallGroup(counted.by, function.function, name, self._calls_in())
+            group = ListedGroup(counted.by, function.function, name, self._calls_in())
             await self.app.push_screen(FunctionCallsScreen(self._store, self.live, counted.calls, group))
 
     def action_log(self) -> None:

@@ -112,7 +112,7 @@ MOST_THOUGHTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class CallGroup:
+class ListedGroup:
     """A function, an actor, a node or a job whose calls are listed."""
 
     by: CallsBy
@@ -174,7 +174,7 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
     HINTS = _HINTS
     NOTES = 2
 
-    def __init__(self, store: Store, counted: AnyLive, calls: Calls, group: CallGroup) -> None:
+    def __init__(self, store: Store, counted: AnyLive, calls: Calls, group: ListedGroup) -> None:
         rows = CallLines(store, has_functions=group.by is not CallsBy.FUNCTION)
         keys: RowKeys[Call] = RowKeys(
             open=lambda call: self.viewer.views.open_span(rows.known.shown_row(call)),

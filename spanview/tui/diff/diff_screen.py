@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
     from spanview.tui.widgets.live import Ask
 
 _STEP: Final = 2
@@ -113,7 +113,7 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
     rows: PathLines
     NOTES = 0
 
-    def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
+    def __init__(self, store: Store, a: MarkedSide, b: MarkedSide) -> None:
         rows = PathLines()
         keys: RowKeys[PathDiff] = RowKeys(
             open=self._open_path,

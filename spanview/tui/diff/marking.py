@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.display.cells import name_text
 from spanview.model.ids import format_trace_id
-from spanview.tui.diff.side import ComparedSide
+from spanview.tui.diff.side import MarkedSide
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -18,16 +18,16 @@ _MAX_NAME_LENGTH: Final = 32
 """Characters of a name in a message."""
 
 
-def side_of_trace(viewer: Viewer, store: Store, trace: int) -> ComparedSide:
+def side_of_trace(viewer: Viewer, store: Store, trace: int) -> MarkedSide:
     """Return one trace as a side."""
     trace_id = store.trace_table.trace_id(trace)
     name = viewer.root_name(trace)
     short = name if len(name) <= _MAX_NAME_LENGTH else name_text(name, _MAX_NAME_LENGTH).rstrip()
     digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-    return ComparedSide(trace, f"trace {digits} {short}", lambda: [trace])
+    return MarkedSide(trace, f"trace {digits} {short}", lambda: [trace])
 
 
-async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:
+async def mark_or_compare(viewer: Viewer, side: MarkedSide | None) -> None:
     """Mark what is selected, take the mark off again, or compare with what is marked."""
     marked = viewer.marked
     if side is None:

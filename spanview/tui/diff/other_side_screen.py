@@ -20,7 +20,7 @@ from spanview.display.units import count
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.reports.table import Piece, Table, TableColumn
-from spanview.tui.diff.side import ComparedSide
+from spanview.tui.diff.side import MarkedSide
 from spanview.tui.keys import On, View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -62,7 +62,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
 
     HINTS = "/ query  ⏎ compare  Esc back"
 
-    def __init__(self, store: Store, side: ComparedSide | None) -> None:
+    def __init__(self, store: Store, side: MarkedSide | None) -> None:
         super().__init__()
         self._store = store
         self._side = side
@@ -208,7 +208,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
             self.app.pop_screen()
             self.viewer.views.open_diff(*in_order_of_time(self._store, sides))
 
-    def _sides(self) -> tuple[ComparedSide, ComparedSide] | None:
+    def _sides(self) -> tuple[MarkedSide, MarkedSide] | None:
         """Return A and B; None, and say why, where there are none yet."""
         prompt, store = self.query_one(Prompt), self._store
         if self._matcher is None:
@@ -224,7 +224,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
                     self.viewer.say(f"{nothing} behind /")
                 return None
             listed = self._side.traces
-            return self._side, ComparedSide(None, "all others", lambda: _rest(len(store.trace_table), listed()))
+            return self._side, MarkedSide(None, "all others", lambda: _rest(len(store.trace_table), listed()))
         if self._looking.is_busy:
             return None
         if not self._found:
@@ -232,13 +232,13 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
             return None
         matching = Matching(store, self._matcher.query, sorted(self._found), self._version)
         query = sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH)
-        side = ComparedSide(None, query, matching)
+        side = MarkedSide(None, query, matching)
         if self._side is not None:
             return self._side, side
         if len(self._found) == len(store.trace_table):
             prompt.say("every trace matches: nothing left to compare with", is_mistake=True)
             return None
-        return side, ComparedSide(None, f"not {f'({query})' if ' ' in query else query}", matching.rest)
+        return side, MarkedSide(None, f"not {f'({query})' if ' ' in query else query}", matching.rest)
 
     def _say_why(self, query: Query) -> None:
         """Say that no trace matches, and why as soon as that is known."""
@@ -256,7 +256,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
         if not self.viewer.feed_state.loading:
             self._explaining.begin(why, say)
 
-    def _has_others(self, side: ComparedSide) -> bool:
+    def _has_others(self, side: MarkedSide) -> bool:
         """Tell whether there are traces that aren't among those of a side."""
         number = len(self._store.trace_table)
         # What is marked is one trace, or a group that takes a while to count.
@@ -288,7 +288,7 @@ class Matching:
         return self._known
 
 
-def in_order_of_time(store: Store, sides: tuple[ComparedSide, ComparedSide]) -> tuple[ComparedSide, ComparedSide]:
+def in_order_of_time(store: Store, sides: tuple[MarkedSide, MarkedSide]) -> tuple[MarkedSide, MarkedSide]:
     """Return two sides, the older one as A where all traces of one began before those of the other.
 
     What is marked stays A.

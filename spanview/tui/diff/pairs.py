@@ -22,7 +22,7 @@ from spanview.display.units import duration
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.diff.side import ComparedSide
+from spanview.tui.diff.side import MarkedSide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,8 +42,8 @@ _MAX_NAME_LENGTH: Final = 60
 class Pair:
     """Two sides that have no trace in common, and traces each."""
 
-    a: ComparedSide
-    b: ComparedSide
+    a: MarkedSide
+    b: MarkedSide
 
 
 def pairs_of(store: Store) -> list[Pair]:
@@ -137,12 +137,12 @@ def _divided(store: Store, chosen: Callable[[], Flags], others: str, what: str) 
     ]
 
 
-def _side(what: str, chosen: Callable[[], Flags]) -> ComparedSide:
+def _side(what: str, chosen: Callable[[], Flags]) -> MarkedSide:
     def traces() -> Sequence[int]:
         numbers: Sequence[int] = chosen().nonzero()[0].tolist()
         return numbers
 
-    return ComparedSide(None, sanitise(what, _MAX_NAME_LENGTH), traces)
+    return MarkedSide(None, sanitise(what, _MAX_NAME_LENGTH), traces)
 
 
 def _sources_of_traces(store: Store) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ SideKey: TypeAlias = "int | tuple[str | None]"
 """The number of a trace; the root name of a group, in a tuple."""
 
 
-class ComparedSide(NamedTuple):
+class MarkedSide(NamedTuple):
     """One of two that are compared."""
 
     key: SideKey | None
@@ -23,6 +23,6 @@ class ComparedSide(NamedTuple):
     """Returns their numbers; called in a thread."""
 
 
-def mark_text(marked: ComparedSide | None, key: SideKey) -> str:
+def mark_text(marked: MarkedSide | None, key: SideKey) -> str:
     """Return what stands before a root's name: a mark where it is marked."""
     return MARK if marked is not None and marked.key == key else ""

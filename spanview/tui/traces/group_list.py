@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from spanview.reports.traces_model import TracesModel
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
 
 _GROWING, _BLANK = "● ", "  "
 
@@ -32,7 +32,7 @@ class GroupList(TableList[TraceGroup]):
         """What Ray's functions are called here."""
         self.growing: Collection[str | None] = ()
         """Names of groups in which a trace has grown lately."""
-        self.marked: ComparedSide | None = None
+        self.marked: MarkedSide | None = None
         """What is to be compared."""
         table = groups_table(self.called, before=len(_BLANK), is_loading=lambda: model.is_loading)
         name, *figures = table.columns

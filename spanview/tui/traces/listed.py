@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.serve.requests import name_of_trace
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.tui.diff.side import ComparedSide
+from spanview.tui.diff.side import MarkedSide
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def scope_of_selected(store: Store, model: TracesModel, groups: GroupList) -> Tr
     return TraceScope(choose, lambda: (listed.version(), groups.selected and (groups.selected.name,)))
 
 
-def side_of_group(store: Store, model: TracesModel, group: TraceGroup) -> ComparedSide:
+def side_of_group(store: Store, model: TracesModel, group: TraceGroup) -> MarkedSide:
     """Return the listed traces of a group, those that are to come included."""
     name, group_name, table = group.name, model.group_name, store.trace_table
     # The list may be narrowed to something else by the time they are compared.
@@ -58,16 +58,14 @@ def side_of_group(store: Store, model: TracesModel, group: TraceGroup) -> Compar
     def traces() -> Sequence[int]:
         return [trace for trace in (range(len(table)) if listed is None else listed) if group_name(trace) == name]
 
-    return ComparedSide((name,), f"traces of {_shown(name)}", traces)
+    return MarkedSide((name,), f"traces of {_shown(name)}", traces)
 
 
-def side_of_listed(model: TracesModel, filter_text: str) -> ComparedSide | None:
+def side_of_listed(model: TracesModel, filter_text: str) -> MarkedSide | None:
     """Return the listed traces; None where nothing narrows the list."""
     query = sanitise(filter_text.strip(), _MAX_QUERY_LENGTH)
     return (
-        None
-        if model.is_whole
-        else ComparedSide(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
+        None if model.is_whole else MarkedSide(None, f"listed: {query}" if query else "listed", lambda: model.order[:])
     )
 
 

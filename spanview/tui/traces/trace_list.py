@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.reports.table import Fit
     from spanview.reports.traces_model import TracesModel
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
 
 _WIDE: Final = 100
 """From this width on there is room for the bars."""
@@ -38,7 +38,7 @@ class TraceList(TableList[int]):
         self._made_for = False, 0
         super().__init__(self._table())
         self.order = RowOrder(model.sort, model.descending)
-        self.marked: ComparedSide | None = None
+        self.marked: MarkedSide | None = None
         """What is to be compared."""
 
     def fit(self, width: int) -> Fit[int]:

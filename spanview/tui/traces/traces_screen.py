@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from spanview.analysis.trace_lists import TraceGroup
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
-    from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.diff.side import MarkedSide
     from spanview.tui.traces.completeness import Completeness
     from spanview.tui.widgets.linelist import LineList
 
@@ -643,7 +643,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Mark what is selected, take the mark off again, or compare with what is marked."""
         await mark_or_compare(self.viewer, self._side())
 
-    def _side(self) -> ComparedSide | None:
+    def _side(self) -> MarkedSide | None:
         """Return the selected trace, or the selected group as it is now."""
         if self.grouped:
             group = self.groups.selected

@@ -17,9 +17,8 @@ from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
 from spanview.reports.running import running_table
 from spanview.reports.serve import requests_table, serve_table
-from spanview.reports.statistics import ON_PATH, report_of
+from spanview.reports.statistics import ON_PATH, report_of, report_of_values
 from spanview.reports.traces import groups_report, traces_report
-from spanview.reports.values import report_of as values_report_of
 from spanview.reports.workers import workers_report
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def empty_reports(store: Store) -> list[AnyReport]:
     return [
         report_of([], "name"),
         report_of([], ON_PATH),
-        values_report_of([], "gen_ai.usage.output_tokens"),
+        report_of_values([], "gen_ai.usage.output_tokens"),
         traces_report(store),
         groups_report(store),
         Report("running", running_table(store, 0), []),

@@ -26,8 +26,7 @@ noise              whether a change is more than what the spread of both sides e
 change             changes that gates compare with a limit
 answer             where the time of a trace went, in a few parts
 failures           failed spans, the newest first, each where it began
-silent             what failed, though no error says so
-silent_traces      the same by trace, and anew where traces grow
+silent             what failed, though no error says so; the same by trace, and anew where traces grow
 reused_ids         spans that share their ids though they are different spans
 linked             which spans link to a span
 logs/              logs beside spans

@@ -10,13 +10,19 @@ which they show nothing, nor one that tracing left out, nor one whose attempt ma
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from spanview.analysis.query.values import number_of, text_of
 from spanview.analysis.ray.unended import Fate, unended_text
-from spanview.analysis.serve.requests import HTTP_STATUS, failure_of_http
+from spanview.analysis.serve.requests import GRPC_OK, GRPC_STATUS, HTTP_STATUS, failure_of_http
 from spanview.analysis.telling import unheard
+from spanview.analysis.trace_lists import FailedSilently
+from spanview.index.arrays import copy_of
 from spanview.model.codes import CLIENT, ERROR, SERVER
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,17 +34,17 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _HTTP_KEYS: Final = (HTTP_STATUS, "http.response.status_code")
-_GRPC_KEY: Final = "rpc.grpc.status_code"
-_GRPC_OK: Final = ("", "OK", "0")
 _GRPC_NAMES: Final = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
     *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
     *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
 )
 """By number."""
-_QUERIES: Final = (*(f"{key}>=400" for key in _HTTP_KEYS), f"{_GRPC_KEY}!=0 {_GRPC_KEY}!=OK")
+_QUERIES: Final = (*(f"{key}>=400" for key in _HTTP_KEYS), f"{GRPC_STATUS}!=0 {GRPC_STATUS}!=OK")
 """What spans of these may have failed by."""
 _HALF: Final = 0.5
+_MAX_ASKED_AGAIN: Final = 500
+"""Traces with calls that may run that are looked at again, the newest."""
 
 
 class SilentFailure(NamedTuple):
@@ -119,10 +125,6 @@ def _by_status(store: Store, traces: Sequence[int], tell: Tell) -> dict[int, Sil
 
 def _requests(store: Store, traces: Sequence[int]) -> Places:
     """Return the rows of spans of the kinds SERVER and CLIENT without an error."""
-    import numpy as np
-
-    from spanview.index.arrays import copy_of
-
     count = len(store.spans.next_row)
     kinds, statuses = copy_of(store.spans.kind)[:count], copy_of(store.spans.status)[:count]
     rows = np.flatnonzero(((kinds == SERVER) | (kinds == CLIENT)) & (statuses != ERROR))
@@ -141,9 +143,60 @@ def failure_in(attributes: Mapping[str, Any]) -> SilentFailure | None:
         code = text_of(attributes.get(key, ""))
         if failure_of_http(code) is not None:
             return SilentFailure(f"HTTP {code}", f"HTTP status {code}")
-    code = text_of(attributes.get(_GRPC_KEY, ""))
-    if code.upper() in _GRPC_OK:
+    code = text_of(attributes.get(GRPC_STATUS, ""))
+    if code.upper() in GRPC_OK:
         return None
     number = number_of(code)
     name = _GRPC_NAMES[int(number)] if number is not None and number in range(len(_GRPC_NAMES)) else ""
     return SilentFailure(f"gRPC {code}", f"gRPC status {code} {name}".rstrip())
+
+
+# -- by trace ----------------------------------------------------------------------------------------------------------
+
+
+class SilentTraces:
+    """Remembers what failed in traces without an error, and their versions.
+
+    Args:
+        may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
+    """
+
+    def __init__(self, store: Store, may_run: Callable[[int], bool | None]) -> None:
+        self._store = store
+        self._may_run = may_run
+        self._counts = np.zeros(0, np.uint32)
+        self._found: dict[int, FailedSilently] = {}
+        self._open_calls: Mapping[int, int] = {}
+
+    def look(self, tell: Tell) -> tuple[Mapping[int, FailedSilently], Mapping[int, int]]:
+        """Look at what has grown, and at calls that may have ended.
+
+        For one thread at a time.
+
+        Returns:
+            How traces failed, and how many calls of which traces may still run.
+        """
+        table, traces = self._store.trace_table, self._store.spans.trace
+        counts = copy_of(table.span_count)[: len(table)]
+        counts = counts + copy_of(table.replaced)[: len(counts)]
+        known = np.pad(self._counts, (0, len(counts) - len(self._counts)))
+        changed = counts != known
+        asked_again = sorted(self._open_calls)[-_MAX_ASKED_AGAIN:]
+        changed[asked_again] = True
+        looked_at = np.flatnonzero(changed).tolist()
+        failures, open_calls = silent_failures(self._store, looked_at, self._may_run, tell) if looked_at else ({}, [])
+        by_trace, times = defaultdict[int, Counter[str]](Counter), dict[int, int]()
+        for row, failure in sorted(failures.items()):
+            by_trace[trace := traces[row]][failure.label] += 1
+            times[trace] = max(self._store.spans.last_ns(row), times.get(trace, NO_TIME))
+        found = {trace: FailedSilently(_label(labels), True, times[trace]) for trace, labels in by_trace.items()}
+        self._found = {trace: failed for trace, failed in self._found.items() if not changed[trace]} | found
+        self._open_calls = Counter(traces[row] for row in open_calls)
+        self._counts = counts
+        return self._found, self._open_calls
+
+
+def _label(labels: Counter[str]) -> str:
+    """Return how a trace failed: `HTTP 404`, `no attempt ×6`, `no attempt ×6, …`."""
+    (label, number), *others = labels.items()
+    return f"{label}{f' ×{number:,}' if number > 1 else ''}{', …' if others else ''}"

@@ -1,14 +1,13 @@
 """One module a command; each takes the options, reads, asks the core, and prints.
 
 options         the options of a call
-standard_error  what is said on standard error
+standard_error  what is said on standard error, and how far reading or sending is
 beside          another spanview that runs beside what is shown
 from_cluster    --ray: what is collected meanwhile, and what nodes do
 piped           whether standard input is read
 reading         from options to a store that is read
 output          the way out to standard output, and its colours
 tables          reports as text, JSON, csv or Markdown
-progress        how far reading or sending is
 following       following without the viewer
 view            `spanview view`: the viewer
 web             the same in a browser

@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from spanview.commands.output import paint_for, terminal_width
-from spanview.commands.progress import progress
 from spanview.commands.reading import places, read_all
-from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, progress, say, say_if_nothing_matches
 from spanview.commands.tables import TEXT, print_report
 from spanview.reports.explanation import NOTHING, explanation
 from spanview.reports.explanation_text import WIDTH, explanation_lines, shortened

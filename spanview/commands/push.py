@@ -8,9 +8,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
-from spanview.commands.progress import progress
 from spanview.commands.reading import begin, places, read_all
-from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, progress, say, say_if_nothing_matches
 from spanview.display.units import count, duration, size
 from spanview.exports.losses import Losses
 from spanview.formats.otlp.write import JsonForm
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
-    from spanview.commands.progress import Show
+    from spanview.commands.standard_error import Show
     from spanview.formats.otlp.write import Form
     from spanview.index.store import Store
     from spanview.otlp.endpoint import Endpoint

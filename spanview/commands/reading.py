@@ -8,7 +8,7 @@ from threading import active_count
 from typing import IO, TYPE_CHECKING
 
 from spanview.commands.piped import is_readable
-from spanview.commands.progress import progress
+from spanview.commands.standard_error import progress
 from spanview.index.memory import keep_freed
 from spanview.index.store import Store
 from spanview.index.table import NUMPY_FROM_SPANS

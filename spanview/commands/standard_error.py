@@ -1,11 +1,12 @@
-"""What the commands say on standard error: what could not be read, and that nothing was found."""
+"""What the commands say on standard error: what could not be read, that nothing was found, how far something is."""
 
 from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TextIO
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise
@@ -13,13 +14,16 @@ from spanview.display.units import count
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from spanview.analysis.query.query import Query
     from spanview.index.store import Store
     from spanview.index.tallies import Tallies
 
 MAX_PROBLEM_NOTICES: Final = 20
+Show: TypeAlias = "Callable[[int, int], None]"
+"""Shows how much is done, and of how much."""
+_AFTER_S: Final = 0.5
 
 
 def notice(tallies: Tallies, paths: Iterable[str] = ()) -> None:
@@ -122,3 +126,34 @@ def quiet_libraries() -> Iterator[TextIO]:
             for descriptor, copy in enumerate(copies, 1):
                 os.dup2(copy, descriptor)
                 os.close(copy)
+
+
+@contextmanager
+def progress(what: str, *, is_bytes: bool) -> Iterator[Show]:
+    """Give what shows a bar once something takes long and isn't done; nothing where no person looks."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    late_s = time.monotonic() + _AFTER_S
+    with ExitStack() as stack:
+        update: Show | None = None
+
+        def show(done: int, total: int) -> None:
+            nonlocal update
+            if update is None and done < total and time.monotonic() >= late_s:
+                update = _bar(what, stack, is_bytes=is_bytes)
+            if update is not None:
+                update(done, total)
+
+        yield show
+
+
+def _bar(what: str, stack: ExitStack, *, is_bytes: bool) -> Show:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    done = [DownloadColumn(binary_units=True)] if is_bytes else [MofNCompleteColumn(), TextColumn("spans")]
+    columns = TextColumn(what), BarColumn(), *done, TimeRemainingColumn()
+    bar = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+    task = bar.add_task(what)
+    return lambda finished, total: bar.update(task, completed=finished, total=total)

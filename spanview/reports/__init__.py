@@ -14,8 +14,7 @@ gates             what gates found
 ci                what was checked as CI systems read it
 running           what runs and waits now
 serve             Ray Serve's requests, by route and one by one
-values            sums and percentiles of a numeric attribute
-statistics        counts, errors and times of spans by something that they have in common
+statistics        counts, errors and times of spans by something that they have in common; numbers of an attribute
 by                any of these, as `stats --by` names it
 workers_model     the workers, their order, and which time is shown
 workers           how busy each one was

@@ -45,7 +45,7 @@ def statistics_by(
         QueryError: There is no such group, or it has no values.
     """
     if value is not None:
-        from spanview.reports.values import values_report
+        from spanview.reports.statistics import values_report
 
         if by in _OTHER_REPORTS:
             raise QueryError(f"--value takes numbers of spans, which can't be grouped by {by}")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.amounts import Amounts, amounts
 from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
 from spanview.analysis.ray.names import RAN, names_in_list
@@ -18,6 +20,7 @@ from spanview.display.group_text import group_text
 from spanview.display.sanitise import MAX_LENGTH
 from spanview.reports.report import Report
 from spanview.reports.table import FIGURES, Table, TableColumn, counted, fact, histogram_column, name_column, timed
+from spanview.reports.table import amounts as amounts_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +70,7 @@ _SELF: Final[TableColumn[Group]] = timed(
 _NO_END: Final[TableColumn[Group]] = counted(
     "NO END", "no_end", "spans that run or were lost: no duration has them", lambda group: group.no_end, goes=5
 )
-_KEY: Final[TableColumn[Group]] = fact(
+_KEY: Final[TableColumn[Any]] = fact(
     "key", "what the spans have in common", {"type": ["string", "null"]}, lambda group: group.key
 )
 _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
@@ -216,3 +219,44 @@ def _groups_by_path(store: Store, traces: Sequence[int] | None) -> list[Group]:
             [GroupPart(labels.path(path, MAX_LENGTH), own.count, own.errors, own.self_ns, own.durations)]
         )
     ]
+
+
+# -- numbers of an attribute, such as tokens or bytes ------------------------------------------------------------------
+
+_VALUE: Final = 12
+_OF_VALUES: Final = {
+    "total": ("the sum", {}),
+    "min": ("the smallest", {"goes": 2}),
+    "p50": ("the median", {}),
+    "p95": ("the 95th percentile", {}),
+    "p99": ("the 99th percentile", {"comes": 1}),
+    "max": ("the greatest", {"goes": 1}),
+}
+"""By their names in JSON: what they mean, and when they come or go."""
+
+
+def report_of_values(groups: Sequence[Amounts], attribute: str, by: str = "name") -> Report[Amounts]:
+    """Return the report of numbers that were added up already."""
+    head = by.upper() if by == "name" else data_text(by, 40).rstrip()
+    table = Table(
+        (
+            name_column(head, lambda group: group_text(group.key, by)),
+            _KEY,
+            counted("COUNT", "count", "how many numbers there are", lambda group: group.count),
+            *(
+                amounts_column(figure.upper(), f"value.{figure}", meaning, attrgetter(figure), width=_VALUE, **turns)
+                for figure, (meaning, turns) in _OF_VALUES.items()
+            ),
+        ),
+        "total",
+        _LEAST_NAME,
+        _USUAL_NAME,
+    )
+    return Report("values", table, table.in_order(groups), {"by": by, "attribute": attribute})
+
+
+def values_report(
+    store: Store, attribute: str, by: str = "name", traces: Sequence[int] | None = None
+) -> Report[Amounts]:
+    """Return the numbers of an attribute; arguments and errors are those of `amounts`."""
+    return report_of_values(amounts(store, attribute, by, traces), attribute, by)

@@ -217,7 +217,7 @@ def known_model(store: Store, traces: Sequence[int] | None) -> TracesModel:
         return model
     from spanview.analysis.failures import errors_made_good
     from spanview.analysis.reused_ids import traces_with_reused_ids
-    from spanview.analysis.silent_traces import SilentTraces
+    from spanview.analysis.silent import SilentTraces
 
     lives = None if store.ask_lives is None else store.ask_lives(store)
     may_run = (lambda _: None) if lives is None else lives.is_open

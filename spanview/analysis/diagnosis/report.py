@@ -48,12 +48,6 @@ class Diagnosis:
     open_calls: frozenset[int] = frozenset()
     """The rows of calls that have no attempt yet and may still run, which is no finding either."""
 
-    @property
-    def is_bad(self) -> bool:
-        """Whether anything in it is a warning or an error."""
-        severities = {finding.severity for finding in self.findings} | {problem.severity for problem in self.problems}
-        return bool(severities - {Severity.INFO})
-
 
 def diagnose(
     store: Store,

@@ -160,16 +160,15 @@ def text_term(
     equals: Callable[[str, str], bool] = operator.eq,
     *,
     column: str | None = None,
-    of_trace: bool = False,
 ) -> Term:
     """Return the test that an operator makes of a text; `column` is that of `column_term`."""
     value = raw.value
     if raw.operator == "~":
-        return column_term(column, read, regex_search(raw), of_trace=of_trace)
+        return column_term(column, read, regex_search(raw))
     if raw.operator == "=":
-        return column_term(column, read, lambda text: equals(text, value), of_trace=of_trace)
+        return column_term(column, read, lambda text: equals(text, value))
     if raw.operator == "!=":
-        return column_term(column, read, lambda text: not equals(text, value), of_trace=of_trace)
+        return column_term(column, read, lambda text: not equals(text, value))
     return fail_without_size(raw)
 
 

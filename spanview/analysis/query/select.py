@@ -1,12 +1,4 @@
-"""Which traces a command is about: by id, by query, by time.
-
-Small stores are queried row by row, so that `spans`, `tree` and `export` import no numpy. Processor time for
-`status=ERROR`, and for an attribute that all records have; reading 200,000 spans has already imported numpy:
-
-spans      row by row        with numpy
-1,000      0.002 s  0.03 s   0.11 s  0.12 s
-200,000    0.28 s   5.0 s    0.05 s  0.67 s
-"""
+"""Which traces a command is about: by id, by query, by time."""
 
 from __future__ import annotations
 

@@ -67,11 +67,11 @@ _REQUESTS_PER_REPORT: Final = 256
 _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
 _NORMAL_CLOSURES: Final = (1000, 1001)
-_GRPC_OK: Final = ("", "OK", "0")
+GRPC_OK: Final = ("", "OK", "0")
 """Names and numbers of a gRPC status that is OK, or missing."""
 HTTP_STATUS: Final = "http.status_code"
 """The attribute that has the status code of HTTP, or the closing code of a websocket."""
-_GRPC_STATUS: Final = "rpc.grpc.status_code"
+GRPC_STATUS: Final = "rpc.grpc.status_code"
 
 
 class Part(StrEnum):
@@ -375,7 +375,7 @@ def _request(
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
-        status=_first(outward, HTTP_STATUS, _GRPC_STATUS) or _WORDS.get(failure, ""),
+        status=_first(outward, HTTP_STATUS, GRPC_STATUS) or _WORDS.get(failure, ""),
     )
     return Request(
         rows=tuple(chain[part] for part in parts),
@@ -414,7 +414,7 @@ def _failure(spans: Collection[Span]) -> Failure | None:
     for span in spans:
         if failure := failure_of_http(_text(span.attributes, HTTP_STATUS)):
             return failure
-        if _text(span.attributes, _GRPC_STATUS).upper() not in _GRPC_OK:
+        if _text(span.attributes, GRPC_STATUS).upper() not in GRPC_OK:
             return Failure.GRPC
     if any(event.is_exception for span in spans for event in span.events):
         return Failure.RAISED

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from spanview.analysis.ray.unended import Unended
-    from spanview.analysis.silent_traces import SilentTraces
+    from spanview.analysis.silent import SilentTraces
     from spanview.analysis.telling import Tell
     from spanview.analysis.trace_lists import FailedSilently
     from spanview.index.store import Store
@@ -77,7 +77,7 @@ class TraceMarks:
         from spanview.analysis.reused_ids import traces_with_reused_ids
 
         if self._finder is None:
-            from spanview.analysis.silent_traces import SilentTraces
+            from spanview.analysis.silent import SilentTraces
 
             viewer = self._screen.viewer
             self._finder = SilentTraces(self._store, viewer.running.is_open)

@@ -22,7 +22,7 @@ from spanview.analysis.genai.fields import FIELDS, NO_CALL, ModelCall, joined, m
 from spanview.analysis.serve.requests import serve_requests
 from spanview.model.problems import QueryError
 from spanview.reports.serve import requests_report, serve_report
-from spanview.reports.values import values_report
+from spanview.reports.statistics import values_report
 
 if TYPE_CHECKING:
     from builders import Document

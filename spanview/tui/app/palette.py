@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 _SHOWN: Final = 12
+_WORD: Final = re.compile(r"\w+")
+_INNER_FROM: Final = 3
+"""Characters from which on what was typed is looked for within a word, too."""
+_WHOLE, _BEGINNING, _WITHIN, _NOWHERE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +147,6 @@ class PaletteScreen(BaseScreen):
                 await done
 
 
-_WORD: Final = re.compile(r"\w+")
-_INNER_FROM: Final = 3
-"""Characters from which on what was typed is looked for within a word, too."""
-
-
 def fit(typed: str, text: str) -> tuple[int, int, int] | None:
     """Return how well a text fits what was typed, the less the better; None where it doesn't.
 
@@ -160,9 +159,6 @@ def fit(typed: str, text: str) -> tuple[int, int, int] | None:
     matches = [_best(word, words) for word in sought]
     ranks = [rank for rank, _ in matches]
     return None if max(ranks) > _WITHIN else (max(ranks), sum(ranks), min(position for _, position in matches))
-
-
-_WHOLE, _BEGINNING, _WITHIN, _NOWHERE = range(4)
 
 
 def _words(text: str) -> list[str]:

@@ -48,6 +48,15 @@ if TYPE_CHECKING:
     from spanview.reports.table import RowOrder
     from spanview.tui.widgets.live import AnyLive, Ask
 
+MOST_CALLS: Final = 10_000
+"""So many are listed, the first by what they are sorted by."""
+_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results can look the same"
+_CALLS_PER_REPORT: Final = 1024
+MOST_THOUGHTS: Final = 100
+"""Calls without an attempt of which it is asked whether they may run."""
+_HINTS: Final = "  ".join(hint for hint in footer_text(On.CALLS).split("  ") if hint[0] not in "bx")
+"""What counts and leaves out acts on the screen of all calls."""
+
 
 class CallLog(Widget):
     """Names the log of a call; out of sight until a call has one."""
@@ -103,14 +112,6 @@ def _text(log: SpanLog, room: int) -> str:
     return f" log: {path if len(path) <= most else '…' + path[1 - most :]}{said}"
 
 
-MOST_CALLS: Final = 10_000
-"""So many are listed, the first by what they are sorted by."""
-_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results can look the same"
-_CALLS_PER_REPORT: Final = 1024
-MOST_THOUGHTS: Final = 100
-"""Calls without an attempt of which it is asked whether they may run."""
-
-
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
     """A function, an actor, a node or a job whose calls are listed."""
@@ -138,10 +139,6 @@ class _Listed:
     known: CallFacts
     """The first of the calls, in this order."""
     attempts: AllAttempts
-
-
-_HINTS: Final = "  ".join(hint for hint in footer_text(On.CALLS).split("  ") if hint[0] not in "bx")
-"""What counts and leaves out acts on the screen of all calls."""
 
 
 class CallLines(TableList[Call]):

@@ -18,6 +18,12 @@ from spanview.tui.widgets.linelist import LineList
 if TYPE_CHECKING:
     from textual import events
 
+_SHOWN: Final = 15
+"""Cells before what a key does."""
+_CAUSES: Final = ", ".join(f"{letter} {cause.brief}" for cause, letter in LETTERS.items())
+HelpLine: TypeAlias = "Key | Page | Sign | str"
+"""What a line of the help is of."""
+
 
 class WrappedLines(LineList):
     """Lines that are made anew where there is more or less room."""
@@ -94,10 +100,6 @@ class PageScreen(BaseScreen, on=On.HELP):
     action_help = BaseScreen.action_back
 
 
-_SHOWN: Final = 15
-"""Cells before what a key does."""
-
-
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page of the manual in the list."""
@@ -117,9 +119,6 @@ class Sign:
     """What it stands for."""
 
 
-_CAUSES: Final = ", ".join(f"{letter} {cause.brief}" for cause, letter in LETTERS.items())
-HelpLine: TypeAlias = "Key | Page | Sign | str"
-"""What a line of the help is of."""
 _SIGNS: Final = (
     (
         On.TRACES | On.TRACE,

@@ -32,6 +32,18 @@ _LOOKED_AT: Final = 5
 """Of the blocks of one cell so many are held against each other, for its colour."""
 NOBODY: Final = -1
 """The place of no block."""
+FAILED: Final = "✖"
+RESTARTED: Final = "↻"
+UNENDED: Final = "░"
+"""Time in which a block that has no end may run, where nothing else does."""
+RUNNING: Final = "▒"
+"""Time since something began that runs now."""
+AWAITING: Final = "─"
+"""Time in which a process likely only awaits what others run."""
+_BEFORE, _BEHIND = "‹", "›"
+_NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
+HATCHES: Final = (UNENDED, RUNNING)
+_FULL: Final = EIGHTHS[-1]
 
 
 class ShownBlocks(NamedTuple):
@@ -77,20 +89,6 @@ def shown_blocks(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Sh
     of_same = (functions[:, :, None] == functions[:, None, :]) * lengths[:, None, :]
     longest[2 * of_same.sum(2).max(1) < lengths.sum(1)] = NOBODY
     return ShownBlocks(started.tolist(), running.tolist(), longest.tolist())
-
-
-FAILED: Final = "✖"
-RESTARTED: Final = "↻"
-UNENDED: Final = "░"
-"""Time in which a block that has no end may run, where nothing else does."""
-RUNNING: Final = "▒"
-"""Time since something began that runs now."""
-AWAITING: Final = "─"
-"""Time in which a process likely only awaits what others run."""
-_BEFORE, _BEHIND = "‹", "›"
-_NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
-HATCHES: Final = (UNENDED, RUNNING)
-_FULL: Final = EIGHTHS[-1]
 
 
 @dataclass(frozen=True, slots=True)

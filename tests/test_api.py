@@ -38,7 +38,7 @@ from spanview.reports.frames import flat_name
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator, Sized
 
 ROOT: Final = Path(__file__).parent.parent
 PUBLIC: Final[dict[Any, set[str]]] = {
@@ -645,6 +645,22 @@ async def test_follow_says_what_it_can_not_do(tmp_path: Path) -> None:
     (late / "1.json").write_bytes(file_of([Builder().span("late")]))
     assert (await waiting).name == "late"
     await cast("AsyncGenerator[spanview.Span]", spans).aclose()
+
+
+async def test_misspelt_keys_are_said(tmp_path: Path) -> None:
+    """A key that no span has, near to one of the language's, is an error where nothing matches; in quotes it isn't."""
+    (tmp_path / "1.json").write_bytes(file_of([Builder().span("a", attributes={"http.status": 200})]))
+    store = spanview.load(tmp_path)
+    said = r'no span has statsu \(did you mean status\?\); for an attribute of that name, write "statsu"'
+    asked: list[Callable[[str], Sized]] = [store.query, lambda query: spanview.load(tmp_path, query=query)]
+    for ask in asked:
+        with pytest.raises(spanview.QueryError, match=said):
+            ask("statsu=ERROR")
+        assert len(ask('"statsu"=ERROR')) == 0
+        with pytest.warns(UserWarning, match=r"no span has htp.status \(did you mean http.status\?\)"):
+            ask("htp.status=200")
+    with pytest.raises(spanview.QueryError, match=said):
+        await anext(spanview.follow(tmp_path, query="statsu=ERROR"))
 
 
 PAGE: Final = TEXTS["spanview/docs/python.md"]

@@ -110,6 +110,8 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["check", "--fail-on", "", "1.json"], ["--fail-on needs a query"]),
     (["check", "--fail-on", "p95(nam", "1.json"], ["character 4", "expected a ) to close", "\n    p95(nam\n       ^"]),
     (["check", "--fail-on", "p59x(name=a)>1s", "1.json"], ["character 1", "expected one of p50, p95"]),
+    (["check", "--fail-on", "p95>1s", "1.json"], ["did you mean p95(duration)>1s?", "\n    p95>1s\n        ^"]),
+    (["check", "--fail-on", "count()<0", "1.json"], ["count is never <0", "\n    count()<0\n            ^"]),
     (["check", "--ignore", "clock_skw", "1.json"], ["no such kind", "did you mean clock_skew?"]),
     (["check", "--ignore", "sunshine", "1.json"], ["no such kind of finding or problem; the page check lists them"]),
     (["check", "--severity", "bad", "1.json"], ["bad: expected info, warning, error or none"]),

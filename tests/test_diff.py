@@ -447,6 +447,7 @@ def _many_traces() -> None:
         (["slow", "--fail-on", "self_time:-1%"], 1, [("failed", "a"), ("passed", None)]),
         (["same", "--fail-on", "self_time:-1%", "--fail-on", "count:-0"], 0, [("passed", None)] * 2),
         (["slow", "--fail-on", "p95(name=b):+10%"], 1, [("failed", None)]),
+        (["slow", "--fail-on", "p95(nam=b):+10%"], 2, [("no_spans", None)]),
         (["slow", "--fail-on", "p95(name=a):+10%"], 0, [("passed", None)]),
         (["slow", "--fail-on", "count(name=b):+50%"], 1, [("failed", None)]),
         (["slow", "--fail-on", "rate(status=ERROR, name=c):+1%"], 1, [("failed", None)]),
@@ -466,6 +467,7 @@ def test_gates(
     ended, found, notices = gated(capfd, "fast", *words, "--by", "name")
     assert (ended, found) == (status, outcomes)
     assert ("--fail-on " in notices) == bool(status)
+    assert ("no span has nam (did you mean name?)" in notices) == any("(nam=" in word for word in words)
 
 
 @pytest.mark.usefixtures("_many_traces")

@@ -172,6 +172,19 @@ def test_record_without_line_end_is_printed(folder: Path, build: Builder) -> Non
     assert names(following) == ["a", "b", "c"]
 
 
+def test_a_misspelt_key_is_said(folder: Path, build: Builder) -> None:
+    """Where nothing matches that is there already, it is said why, once; what only has to come isn't."""
+    append(folder / "1.json", build.span("a"))
+    with Following("spans", "-f", "-q", "statsu=ERROR", folder) as following:
+        following.wait_for(lambda: bool(following.notices))
+        assert following.notices == ["spanview: nothing matches so far; no span has statsu (did you mean status?)"]
+        assert following.stop() == 0
+    with Following("spans", "-f", "-q", "status=ERROR", folder) as following:
+        append(folder / "1.json", build.span("b", status="ERROR"))
+        wait_for_names(following, ["b"])
+        assert (following.stop(), following.notices) == (0, [])
+
+
 def test_lines_of_several_spans(folder: Path) -> None:
     """Lines of OTLP are followed too: each of their spans is printed once, in order, however the lines were written."""
     lines = [_otlp_line(first) for first in range(0, 3 * CUTS, 3)]

@@ -130,6 +130,7 @@ async def test_mistakes_are_answers(tmp_path: Path) -> None:
         many = await agent.ask("list_traces", limit=10**6)
         long = await agent.ask("stats", query="x" * 1_000_000)
         named = await agent.ask("delete_traces")
+        misspelt = [await agent.ask("explain", qurey="x"), await agent.ask("explian")]
         nothing = await agent.ask("explain", query="nme~load")
         since = await agent.ask("explain", since="soon")
         side = await agent.ask("diff", a="/etc/passwd", b="name=load")
@@ -143,6 +144,8 @@ async def test_mistakes_are_answers(tmp_path: Path) -> None:
     assert "greater than the maximum of 1000" in many.data
     assert "is too long" in long.data
     assert "no tool is named delete_traces" in named.data
+    assert "did you mean query?" in misspelt[0].data
+    assert "did you mean explain?" in misspelt[1].data
     assert "soon" in since.data
     assert "no span in" in side.data
     assert all(reply.is_error for reply in (query, unknown, below, argument, many, long, named, since, side))

@@ -39,7 +39,7 @@ from spanview.analysis.query.aggregate import (
 )
 from spanview.analysis.query.parse import fail
 from spanview.analysis.query.query import Query, mistakes_in, parse_query
-from spanview.analysis.query.terms import near_text
+from spanview.analysis.query.terms import meant_text, near_key
 from spanview.analysis.query.values import Number
 
 if TYPE_CHECKING:
@@ -137,6 +137,9 @@ def parse_change(text: str) -> ChangeLimit:
         if amount is None or amount < 0:
             expected = "a number" if aggregate.function == RATE else amount_expected(aggregate)
             fail(change.end(), f"expected a percentage such as 10%, or {expected}, after {change[1]}")
+        low, high = aggregate.bounds
+        if amount >= (1 if percent and low == 0 and change[1] == "-" else inf if percent else high - low):
+            fail(change.end(), f"{aggregate.function} never changes by more than that")
         return ChangeLimit(text, aggregate, is_of_groups, change[1] == "+", amount, percent is not None)
 
 
@@ -144,8 +147,7 @@ def _figure_of_groups(text: str) -> tuple[Aggregate, int]:
     word = _WORD.match(text)
     name = "" if word is None else word[1].lower()
     if word is None or (name not in {*_OF_GROUPS, *_WITHOUT_BOUNDS} and not PERCENTILE.fullmatch(name)):
-        near = near_text(name, _OF_GROUPS)
-        meant = "" if near is None else f"; did you mean {near}?"
+        meant = meant_text(near_key(name, _OF_GROUPS))
         fail(len(text) - len(text.lstrip()), f"expected one of {', '.join(_OF_GROUPS)}, as in p95:+10%{meant}")
     every = Query("")
     if name == RATE:

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spanview.api.store import names_of, selection_of
+from spanview.api.store import names_of, refuse_misspelt, selection_of
 from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher
@@ -43,7 +43,8 @@ async def follow(
         since: Keep spans of traces that ended after it, as `load` takes it.
 
     Raises:
-        QueryError: The query or the time has a mistake, or can't be told of one span alone.
+        QueryError: The query or the time has a mistake, or can't be told of one span alone; or, once all that is there
+            is read, a key is misspelt, as `Store.query` says.
     """
     names = names_of(paths)
     chosen = selection_of(query, since)
@@ -70,7 +71,8 @@ class _Reading:
     def __init__(self, names: tuple[str, ...], selection: Selection) -> None:
         self._details = RecordReader()
         store = Store(self._details, notes_changes=True)
-        self._new = NewSpans(store, selection)
+        self._new, self._store, self._query = NewSpans(store, selection), store, " ".join(selection.queries)
+        self._has_matched = False
         options = ReadOptions(names, follow=True, quick_from=sys.maxsize, events=events_beside(names))
         self._session = Session(options, store, self._details)
         self._watcher = Watcher(store.tallies.add_problem)
@@ -81,6 +83,8 @@ class _Reading:
         try:
             for _ in self._session.load():
                 yield
+            if not self._has_matched and self._query:
+                refuse_misspelt(self._store, self._query)
             for _ in updates(self._session, self._watcher, self._stop, time.monotonic):
                 yield
         finally:
@@ -92,6 +96,7 @@ class _Reading:
         """Return the next spans, some at a time, once there are any; None when it has been stopped."""
         for _ in self._steps:
             if not self._stop.is_set() and (spans := [*self._new.take()]):
+                self._has_matched = True
                 return spans
         return None
 

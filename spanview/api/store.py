@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING, Any, Final, Literal, overload
 
@@ -96,8 +97,15 @@ class Store:
             text: In the language of the page query, as `status=ERROR duration>10ms`.
 
         Raises:
-            QueryError: It has a mistake; where, and what was expected there.
+            QueryError: It has a mistake; where, and what was expected there. Or no span has one of its keys as an
+                attribute, and it is spelled nearly as one of the language's own; in quotes it is taken as it is.
         """
+        nodes = self._matching(text)
+        if not nodes:
+            refuse_misspelt(self._store, text, self._chosen)
+        return nodes
+
+    def _matching(self, text: str) -> list[Node]:
         from spanview.analysis.query.query import parse_query
         from spanview.analysis.query.select import selected_rows
 
@@ -277,7 +285,31 @@ def load(
             raise NoSuchPathError(f"{name!r}: no such file or folder; no path has a NUL in it")
     chosen = selection_of(query, since)
     store = load_store(names, cap=cap, use_cache=use_cache, standard_input=_standard_input(names))
-    return Store(store, None if chosen.is_everything else chosen.traces(store))
+    traces = None if chosen.is_everything else chosen.traces(store)
+    if not traces and query.strip():
+        refuse_misspelt(store, query)
+    return Store(store, traces)
+
+
+def refuse_misspelt(store: SpanStore, query: str, traces: Sequence[int] | None = None) -> None:
+    """Complain about keys of a query that matches nothing: no span has them, and others are spelled nearly so.
+
+    Raises:
+        QueryError: One of the language's own keys was probably meant. Where it was an attribute, that is a warning:
+            other spans may have both.
+    """
+    from spanview.analysis.query.misses import NoAttribute, misses_of
+    from spanview.analysis.query.keys import OWN_KEYS
+    from spanview.analysis.query.query import parse_query
+    from spanview.display.miss_text import miss_lines
+
+    for miss in misses_of(store, parse_query(query), traces):
+        if isinstance(miss, NoAttribute) and miss.near is not None:
+            (text,) = miss_lines([miss])
+            # What has a dot is an attribute of some namespace, mostly.
+            if miss.near in OWN_KEYS and ("." not in miss.key or "." in miss.near):
+                raise QueryError(f'{text}; for an attribute of that name, write "{miss.key}" with the quotes')
+            warnings.warn(text, stacklevel=3)
 
 
 def selection_of(query: str, since: str) -> Selection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.query.aggregate import COUNT, is_aggregate, parse_limited
+from spanview.analysis.query.aggregate import COUNT, figure_meant, is_aggregate, parse_limited
 from spanview.analysis.query.gate import ask, compare
 from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import Query, parse_query
@@ -113,7 +113,10 @@ class Verdict:
 def _gate(text: str) -> Query | Limited:
     if is_aggregate(text):
         return parse_limited(text)
-    query = parse_query(text)
+    try:
+        query = parse_query(text)
+    except QueryError as error:
+        raise QueryError(f"{error}{figure_meant(text)}", error.text, error.position) from None
     if query.is_empty:
         raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
     return query
@@ -196,7 +199,7 @@ def _why_none(gate: Gate) -> str:
     lacking = miss_lines(gate.misses)
     if not any(isinstance(miss, NoAttribute) for miss in gate.misses):
         lacking.insert(0, f"no span matches {gate.selects_none}" if gate.selects_none else "there are no spans")
-    return f"--fail-on {gate.text}: nothing to test: {'; '.join(lacking)}"
+    return f"--fail-on {gate.text}: nothing to test: {'; '.join(lacking)}{figure_meant(gate.text)}"
 
 
 def _say(gate: Gate, *, allow_empty: bool) -> None:

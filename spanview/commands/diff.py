@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.change import change_of, changes_of_groups, parse_change, sample_of
 from spanview.analysis.diff import totals_to_json
 from spanview.analysis.diff_groups import DiffBy
+from spanview.analysis.query.gate import lacking
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.output import paint_for, terminal_width
@@ -19,6 +20,7 @@ from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, say, why_nothing
 from spanview.commands.tables import FOR_CI, MARKDOWN, TEXT, arranged, gate_case, last_end, print_for_ci, print_report
 from spanview.display.diff_text import Labels, per_trace_text, side_lines
+from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
@@ -119,7 +121,14 @@ def _gates(
     """Yield what a change limit says: each group that is beyond it, and how many others there are."""
     if not limit.is_of_groups:
         a, b = (sample_of(limit, side.store, side.all_traces) for side in sides)
-        yield _gate_row(limit, change_of(limit, a, b), None, options)
+        row = _gate_row(limit, change_of(limit, a, b), None, options)
+        lacks = (
+            lacking(side.store, limit.aggregate, side.traces)
+            for side, found in zip(sides, (a, b), strict=True)
+            if not found
+        )
+        why = dict.fromkeys(line for misses in lacks for line in miss_lines(misses))
+        yield replace(row, detail="; ".join([row.detail, *why]))
         return
     stores = [side.store for side in sides]
     changes = changes_of_groups(limit, merged, [*zip(stores, groups, strict=True)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all, read_options, standard_input
-from spanview.commands.standard_error import notice, say_if_nothing_matches
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches, why_nothing
 from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.index.store import Store
 from spanview.model.problems import QueryError
@@ -22,6 +22,8 @@ from spanview.sources.new_spans import NewSpans, settled
 from spanview.sources.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
 
@@ -49,10 +51,17 @@ def _follow(options: Options, selection: Selection) -> int:
     how = read_options(options)._replace(quick_from=sys.maxsize)
     session, new = Session(how, store, details, standard_input(how.paths)), NewSpans(store, selection)
     with until_interrupted() as stop:
-        for _ in chain(session.load(), updates(session, store.tallies, stop)):
+        for _ in chain(session.load(), _loaded(store, selection), updates(session, store.tallies, stop)):
             write_to_standard_output(map(line_of, new.take()))
             if stop.is_set():
                 break
     session.close()
     write_to_standard_output(map(line_of, new.take()))
     return 0
+
+
+def _loaded(store: Store, selection: Selection) -> Iterator[None]:
+    """Say, once all that is there was read, why nothing of it matches; yield once more, for the last of it."""
+    yield
+    if not selection.rows(store) and len(store.spans) and (reasons := why_nothing(store, selection.query)):
+        say("; ".join(["nothing matches so far", *reasons]))

@@ -78,7 +78,7 @@ def junit_lines(suite: str, cases: Sequence[Case], end_ns: int) -> Iterator[str]
             yield f"{start}><failure type={quoteattr(str(case.level))} message={quoteattr(text)}/></testcase>"
         else:
             yield f"{start}/>"
-    notes = [f"{case.level}: {case.name}: {case.text}" for case in cases if case.level is not None and not case.fails]
+    notes = [f"{case.level or 'passed'}: {case.name}: {case.text}" for case in cases if case.text and not case.fails]
     yield f"<system-out>{escape(chr(10).join(map(sanitise, notes)))}</system-out>"
     yield "<system-err/>"
     yield "</testsuite>"

@@ -18,6 +18,7 @@ from spanview.reports.ci import Case, Level, github_lines, junit_lines
 CASES = (
     Case("finding", "clock_skew"),
     Case("finding", "no_end", "1 span: 5%", Level.NOTICE),
+    Case("gate", "max(wait)>1s", "3 ms, 2 spans"),
     Case("gate", 'p95(name="GET /")>1s', "1.2 s\nof <3> & more\x1b", Level.ERROR, fails=True),
     Case("problem", "torn a,b:c.txt @ 5", "a torn record", Level.WARNING, fails=True, file="a,b:c.txt"),
 )
@@ -38,7 +39,7 @@ def test_junit() -> None:
     root = ET.fromstring(text)  # noqa: S314 - it was made here
     (suite,) = root
     assert (root.tag, root.attrib, suite.tag) == ("testsuites", {}, "testsuite")
-    counts = {"tests": "4", "failures": "2", "errors": "0", "time": "0"}
+    counts = {"tests": "5", "failures": "2", "errors": "0", "time": "0"}
     assert suite.attrib == {
         "name": "spanview check",
         "id": "0",
@@ -47,7 +48,7 @@ def test_junit() -> None:
         "hostname": "localhost",
         **counts,
     }
-    assert [part.tag for part in suite] == ["properties", *["testcase"] * 4, "system-out", "system-err"]
+    assert [part.tag for part in suite] == ["properties", *["testcase"] * 5, "system-out", "system-err"]
     for case, part in zip(CASES, suite.iter("testcase"), strict=True):
         assert {*part.attrib} == {"classname", "name", "time"}
         assert part.get("name") == case.name
@@ -57,7 +58,7 @@ def test_junit() -> None:
         for failure in failures:
             assert failure.get("type") == case.level
             assert failure.get("message") == case.text.replace("\n", "␊").replace("\x1b", "␛")
-    assert suite.findtext("system-out") == "notice: no_end: 1 span: 5%"
+    assert suite.findtext("system-out") == "notice: no_end: 1 span: 5%\npassed: max(wait)>1s: 3 ms, 2 spans"
 
 
 def test_junit_of_nothing() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.percentiles import rank_of
@@ -21,7 +22,7 @@ from spanview.analysis.query.misses import having
 from spanview.analysis.query.parse import end_of, fail
 from spanview.analysis.query.query import Query, mistakes_in, parse_query
 from spanview.analysis.query.select import selected_rows
-from spanview.analysis.query.terms import near_text
+from spanview.analysis.query.terms import meant_text, near_key
 from spanview.analysis.query.timetext import DURATIONS, parse_duration
 from spanview.analysis.query.values import Number, number_of, values_of
 
@@ -43,12 +44,15 @@ PERCENTILE: Final = re.compile(r"p([1-9][0-9]?)")
 DURATION, SELF_TIME, WAIT = "duration", "self_time", "wait"
 MEASURES: Final = (DURATION, SELF_TIME, WAIT, *(f"{WAIT}.{part}" for part in WAITS))
 """What spans have besides attributes, in nanoseconds."""
-_CALL: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.]*)\(")
+_CALL: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.]*)(\s*)\(")
+# `p95>200ms`, which lacks the spans that it is a figure of.
+_ALONE: Final = re.compile(r"\s*(\w+)\s*(?=>=|<=|!=|[><=])")
 # `name="GET /cart"`, of which nothing ends an argument.
 _ARGUMENT: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"(),])*', re.DOTALL)
 _WORD: Final = re.compile(r'(?!-)[^\s=<>~!()",]+')
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)+"')
 _LIMIT: Final = re.compile(r"\s*(>=|<=|!=|>|<|=)\s*")
+_NOT: Final = {">": "<=", "<=": ">", ">=": "<", "<": ">=", "=": "!=", "!=": "="}
 _PERCENT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 _BLANK: Final = re.compile(r"\s*")
 _QUOTE_COMMA: Final = '; if the comma belongs to a value, quote the value: "…"'
@@ -79,6 +83,21 @@ class Aggregate:
         """Whether it is in nanoseconds."""
         return not self.is_of_spans and not self.is_attribute
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What it is never beyond; a duration may be negative, where a file says so."""
+        is_free = self.is_attribute or self.measure == DURATION
+        return -inf if is_free else 0, 1 if self.function == RATE else inf
+
+    def is_never(self, operator: str, limit: Number) -> bool:
+        """Return whether no spans could have a figure that compares so with a limit."""
+        low, high = self.bounds
+        if operator in {">", ">="}:
+            return limit > high or (operator == ">" and limit == high)
+        if operator in {"<", "<="}:
+            return limit < low or (operator == "<" and limit == low)
+        return operator == "=" and (not low <= limit <= high or (self.function == COUNT and limit != int(limit)))
+
 
 @dataclass(frozen=True, slots=True)
 class Limited:
@@ -97,7 +116,23 @@ class Limited:
 
 def is_aggregate(text: str) -> bool:
     """Return whether a text is meant as an aggregate, not as a query: no word of a query has a ( directly after it."""
-    return _CALL.match(text) is not None
+    call = _CALL.match(text)
+    return call is not None and not call[2]
+
+
+def _is_function(name: str) -> bool:
+    return name in FUNCTIONS or PERCENTILE.fullmatch(name) is not None
+
+
+def figure_meant(text: str) -> str:
+    """Return how a query was meant that compares the name of a figure, as a hint; empty where it does nothing so."""
+    if (call := _CALL.match(text)) is not None and call[2] and _is_function(call[1].lower()):
+        return f"; did you mean {call[1]}{text[call.end() - 1 :]}?"
+    alone = _ALONE.match(text)
+    if alone is None or not _is_function(alone[1].lower()):
+        return ""
+    of = {COUNT: "", RATE: "status=ERROR"}.get(alone[1].lower(), DURATION)
+    return f"; did you mean {alone[1]}({of}){text[alone.end() :]}?"
 
 
 def parse_limited(text: str) -> Limited:
@@ -113,9 +148,14 @@ def parse_limited(text: str) -> Limited:
             fail(end_of(_BLANK, text, end), f"expected >, >=, <, <=, = or != {'and a limit ' * (end == len(text))}here")
         limit = parse_amount(text[operator.end() :], aggregate)
         if limit is None:
-            fail(operator.end(), f"expected {amount_expected(aggregate)} after {operator[1]}")
-        if aggregate.function == RATE and (limit > 1 or (limit == 1 and operator[1] == ">")) and ">" in operator[1]:
-            fail(operator.end(), f"no share is above {limit:.0%}; did you mean {limit:g}%?")
+            near = near_key(aggregate.measure, MEASURES) if aggregate.is_attribute else None
+            fail(operator.end(), f"expected {amount_expected(aggregate)} after {operator[1]}{meant_text(near)}")
+        is_never = aggregate.is_never(operator[1], limit)
+        if is_never or aggregate.is_never(_NOT[operator[1]], limit):
+            written = text[operator.start() :].strip()
+            meant = f"{limit:g}%" if aggregate.function == RATE and limit >= 1 else None
+            why = "never" if is_never else "always"
+            fail(operator.end(), f"{aggregate.function} is {why} {written}, whatever the spans{meant_text(meant)}")
         return Limited(text, aggregate, operator[1], limit)
 
 
@@ -144,9 +184,8 @@ def parse_aggregate(text: str) -> tuple[Aggregate, int]:
     call = _CALL.match(text)
     assert call is not None  # noqa: S101 - the caller has asked `is_aggregate`
     function = call[1].lower()
-    if function not in FUNCTIONS and not PERCENTILE.fullmatch(function):
-        near = near_text(function, FUNCTIONS)
-        meant = "" if near is None else f"; did you mean {near}?"
+    if not _is_function(function):
+        meant = meant_text(near_key(function, FUNCTIONS))
         fail(call.start(1), f"expected one of {', '.join(FUNCTIONS)} before ({meant}")
     starts, end = _arguments(text, call.end())
     parts = [slice(start, end) for start, end in zip(starts, [*(start - 1 for start in starts[1:]), end], strict=True)]

@@ -108,15 +108,17 @@ def compare(store: Store, limited: Limited, traces: Collection[int] | None) -> G
     about = aggregate.counted if is_rate and aggregate.counted is not None else aggregate.among
     asked = ask(store, about, traces)
     if asked.matches:
-        return gate if is_rate else replace(gate, misses=_lacking(store, aggregate, traces), selects_none="")
+        return gate if is_rate else replace(gate, misses=lacking(store, aggregate, traces), selects_none="")
     selects_none = asked.selects_none
     if selects_none is None and aggregate.function != COUNT and not is_rate:
         selects_none = about.text
     return replace(gate, misses=asked.misses, selects_none=selects_none)
 
 
-def _lacking(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> tuple[Miss, ...]:
-    """Return that spans lack what a figure is of, with the attribute that was probably meant."""
+def lacking(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> tuple[Miss, ...]:
+    """Return that spans lack what a figure is of, with the attribute that was probably meant; or that none matches."""
+    if not rows_among(store, aggregate.among, traces):
+        return tuple(misses_of(store, aggregate.among, traces))
     key = aggregate.measure
     if not aggregate.is_attribute:
         return (NoAttribute(key, None),)

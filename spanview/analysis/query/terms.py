@@ -35,7 +35,7 @@ from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.query.keys import OwnKey
     from spanview.analysis.query.parse import RawPart, RawTerm
@@ -109,12 +109,12 @@ def _single(raw: RawTerm) -> Term:
     return _attribute_term(raw)
 
 
-def near_key(key: str) -> str | None:
+def near_key(key: str, known: Collection[str] = OWN_KEYS) -> str | None:
     """Return the key that was probably meant, by `durration` or `dur`; None if none is similar, or begins so."""
-    begun = [known for known in OWN_KEYS if known.startswith(key.lower())]
+    begun = [each for each in known if each.startswith(key.lower())]
     if len(key) >= _LEAST_BEGINNING and len(begun) == 1:
         return begun[0]
-    return near_text(key.lower(), OWN_KEYS)
+    return near_text(key.lower(), known)
 
 
 def near_text(text: str, known: Iterable[str]) -> str | None:
@@ -125,10 +125,11 @@ def near_text(text: str, known: Iterable[str]) -> str | None:
 
 
 def _hint(raw: RawTerm) -> str:
-    return _meant(None if raw.key_is_quoted else near_key(raw.key))
+    return meant_text(None if raw.key_is_quoted else near_key(raw.key))
 
 
-def _meant(near: str | None) -> str:
+def meant_text(near: str | None) -> str:
+    """Return what is added to the message of a mistake, where it is known what was meant."""
     return "" if near is None else f"; did you mean {near}?"
 
 
@@ -137,7 +138,7 @@ def _refuse_choice(raw: RawTerm, names: Iterable[str]) -> NoReturn:
     by_case = {name.casefold(): name for name in names}
     near = near_text(raw.value.casefold(), by_case)
     known = ", ".join(by_case.values())
-    fail(raw.value_start, f"expected one of {known}, not {raw.value!r}{_meant(near and by_case[near])}")
+    fail(raw.value_start, f"expected one of {known}, not {raw.value!r}{meant_text(near and by_case[near])}")
 
 
 def _root_name(subject: Subject) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.answer import Doing, answer_of, stretches_of
 from spanview.analysis.diff_groups import DiffBy
+from spanview.analysis.query.terms import meant_text, near_key
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import short_names
 from spanview.analysis.ray.unended import known_until
@@ -99,7 +100,7 @@ def answer(recordings: Recordings, name: str, arguments: Mapping[str, Any]) -> T
     """Return what a tool answers; a mistake in the call is an answer, too."""
     tool = TOOLS.get(name)
     if tool is None:
-        return error(f"no tool is named {name}; there are {', '.join(TOOLS)}")
+        return error(f"no tool is named {name}; there are {', '.join(TOOLS)}{meant_text(near_key(name, TOOLS))}")
     if wrong := _mistake(tool, arguments):
         return error(wrong)
     question = Question(recordings, name, arguments)
@@ -124,7 +125,9 @@ def _mistake(tool: Tool, arguments: Mapping[str, Any]) -> str:
         return ""
     # The message begins with the value, however long that is.
     said = wrong.message if len(wrong.message) <= _MAX_NAME else f"…{wrong.message[-_MAX_NAME:]}"
-    return ": ".join([*map(str, wrong.path), said])
+    unknown = next((name for name in arguments if name not in tool.properties), None)
+    hint = "" if unknown is None else meant_text(near_key(unknown, tool.properties))
+    return ": ".join([*map(str, wrong.path), f"{said}{hint}"])
 
 
 def _page(tool: Tool, question: Question) -> AnswerPage:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, store_of
-from spanview.analysis.query.aggregate import is_aggregate, parse_limited
+from spanview.analysis.query.aggregate import figure_meant, is_aggregate, parse_limited
 from spanview.analysis.query.gate import Gate, compare
 from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import parse_query
@@ -65,6 +65,18 @@ MISTAKES: Final = (
     ("rate()>1%", 5, "expected a query for the spans that count"),
     ("rate(a)>1s", 8, "expected a share such as 1%"),
     ("max(size)>1s", 10, "expected a number"),
+    ("max(wiat)>1s", 10, "did you mean wait?"),
+    ("p95(durration, name=x)>1s", 23, "did you mean duration?"),
+    ("cou(status=ERROR)>1", 0, "did you mean count?"),
+    ("count(status=ERROR)<0", 20, "count is never <0"),
+    ("count(status=ERROR)>=0", 21, "count is always >=0"),
+    ("count(status=ERROR)=1.5", 20, "count is never =1.5"),
+    ("count(status=ERROR)!=-1", 21, "count is always !=-1"),
+    ("rate(status=ERROR)>=0%", 20, "rate is always >=0%"),
+    ("rate(status=ERROR)<=1", 20, "did you mean 1%?"),
+    ("rate(status=ERROR)=2", 19, "did you mean 2%?"),
+    ("max(wait)<0s", 10, "max is never <0s"),
+    ("min(self)>=0s", 11, "min is always >=0s"),
 )
 
 
@@ -173,7 +185,19 @@ def test_a_caret_below_wide_and_hidden_characters() -> None:
 @pytest.mark.parametrize("text", ["rate(status=ERROR)>5", "rate(status=ERROR)>1", "rate(status=ERROR)>=101%"])
 def test_a_share_that_none_can_exceed_is_a_mistake(text: str) -> None:
     """A gate that could never fail isn't taken: who writes 5 means 5%."""
-    with pytest.raises(QueryError, match=r"no share is above .*did you mean"):
+    with pytest.raises(QueryError, match=r"rate is never >.*did you mean"):
         parse_limited(text)
     assert parse_limited("rate(status=ERROR)>5%").limit == 0.05
     assert parse_limited("rate(status=ERROR)>=100%").limit == 1
+    # A file may say that a span ended before it started, and an attribute may be anything.
+    assert parse_limited("min(duration)<0s").limit == parse_limited("min(size)<0").limit == 0
+    assert parse_limited("count(status=ERROR)=0").limit == 0
+
+
+def test_a_figure_without_spans_is_meant() -> None:
+    """Where a figure's name is compared as a key, the hint is how a figure is written."""
+    assert figure_meant("p95>200ms") == "; did you mean p95(duration)>200ms?"
+    assert figure_meant("count >= 1") == "; did you mean count()>= 1?"
+    assert figure_meant("p95 (name=x)>1s") == "; did you mean p95(name=x)>1s?"
+    assert figure_meant("rate>1%") == "; did you mean rate(status=ERROR)>1%?"
+    assert figure_meant("duration>1s") == figure_meant("p95(name=x)>1s") == ""

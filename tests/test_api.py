@@ -657,8 +657,8 @@ async def test_misspelt_keys_are_said(tmp_path: Path) -> None:
         with pytest.raises(spanview.QueryError, match=said):
             ask("statsu=ERROR")
         assert len(ask('"statsu"=ERROR')) == 0
-        with pytest.warns(UserWarning, match=r"no span has htp.status \(did you mean http.status\?\)"):
-            ask("htp.status=200")
+        with pytest.warns(UserWarning, match=r"no span has http.staus \(did you mean http.status\?\)"):
+            ask("http.staus=200")
     with pytest.raises(spanview.QueryError, match=said):
         await anext(spanview.follow(tmp_path, query="statsu=ERROR"))
 

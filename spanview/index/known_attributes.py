@@ -4,7 +4,8 @@ record    {"name": "f", "context": {"trace_id": "0x…", "span_id": "0x…", …
                                               ======               ====     ===============^^^^^^^^    known end
 looked at                                     the row's            the row's, all at once  decoded
 
-A record with the row's ids where they should be is the one that the columns are of. All others are decoded one by one.
+A record with the row's ids where they should be is the one that the columns are of; so is a line of OTLP with one span
+that has them. All others are decoded one by one.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ import numpy as np
 import orjson
 
 from spanview.formats.jsontext import has_long_integer
+from spanview.formats.otlp.read import SPAN_TYPE
+from spanview.formats.otlp.values import Reader
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import blocks, in_file_order
-from spanview.index.known_lines import KnownLines
+from spanview.index.known_lines import TAIL, KnownLines
 from spanview.index.known_records import KnownRecords, places_in
 
 if TYPE_CHECKING:
@@ -67,7 +70,8 @@ class KnownAttributes:
         for block in blocks(store, ordered):
             part = slice(first, first + len(block.rows))
             if block.data is not None:
-                found |= self._of_block(block, block.data, heads, part)
+                of_records = self._of_block(block, block.data, heads, part)
+                found |= of_records or self._of_lines(block, block.data, heads, part)
             first = part.stop
         for row in rows:
             if row not in found:
@@ -129,6 +133,33 @@ class KnownAttributes:
                 texts.append(of_attributes)
         # Such a one is rare, and would be a float.
         return {} if has_long_integer(b" ".join(texts)) else found
+
+    def _of_lines(self, block: Block, data: bytes, heads: _Heads, part: slice) -> dict[int, dict[str, Any]]:
+        """Return the attributes of the only spans of lines of OTLP, by row; of a line with the row's ids alone."""
+        if has_long_integer(data):
+            return {}
+        found, head, loads, attributes_of = dict[int, dict[str, Any]](), b"\n", orjson.loads, Reader().attributes
+        ids = (_ids_in(digits[part]) for digits in (heads.trace_ids, heads.span_ids))
+        places = (column.tolist() for column in (block.rows, block.starts, block.ends))
+        for row, begin, end, trace_id, span_id in zip(*places, *ids, strict=True):
+            # Most have the head of the line before; none begins with a line feed.
+            if not data.startswith(head, begin):
+                head = self._lines.head(data[begin:end]) or b"\n"
+            if head == b"\n" or not data.endswith(TAIL, begin, end):
+                continue
+            with suppress(orjson.JSONDecodeError):
+                span = loads(data[begin + len(head) : end - len(TAIL)])
+                if type(span) is dict and (span.get("traceId"), span.get("spanId")) == (trace_id, span_id):
+                    attributes = attributes_of(span.get("attributes"))
+                    if SPAN_TYPE not in attributes:
+                        found[row] = attributes
+        return found
+
+
+def _ids_in(digits: NDArray[np.uint8]) -> list[str]:
+    """Return ids as texts."""
+    text, length = digits.tobytes().decode(), digits.shape[1]
+    return [text[first : first + length] for first in range(0, len(text), length)]
 
 
 def _digits(halves: tuple[NDArray[np.uint64], ...]) -> NDArray[np.uint8]:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from spanview.model.span import Span
 
 _SPANS: Final = b'"spans":['
-_TAIL: Final = b"]}]}]}"
+TAIL: Final = b"]}]}]}"
+"""What such a line ends with, after its only span."""
 _MAX_KEPT: Final = 1024
 _MAX_HEAD_BYTES: Final = 16 * 1024
 _RARE: Final = frozenset((FieldKind.MESSAGES, FieldKind.TRACE_STATE, FieldKind.COUNT))
@@ -42,27 +43,33 @@ class KnownLines:
 
     def details(self, record: bytes) -> SpanDetails | None:
         """Return what the columns don't have of the span that a record holds, as `decode_details` does."""
-        start = record.find(_SPANS, 0, _MAX_HEAD_BYTES) + len(_SPANS)
-        if start < len(_SPANS) or not record.endswith(_TAIL):
-            return decode_details(record)
-        head = record[:start]
-        if head not in self._without_span:
-            self._note(head)
-        known = self._without_span[head]
-        if known is not None:
+        head = self.head(record)
+        if head is not None and record.endswith(TAIL):
             try:
-                span = loads_exact(record[start : -len(_TAIL)])
+                span = loads_exact(record[len(head) : -len(TAIL)])
             except BadJsonError:
                 return decode_details(record)
+            known = self._without_span[head]
+            assert known is not None  # noqa: S101 - it has a usual head
             details = _usual_details(span, known) if isinstance(span, dict) else None
             if details is not None:
                 return details
         return decode_details(record)
 
+    def head(self, record: bytes) -> bytes | None:
+        """Return what a line begins with, up to its spans; None where that is unusual."""
+        start = record.find(_SPANS, 0, _MAX_HEAD_BYTES) + len(_SPANS)
+        if start < len(_SPANS):
+            return None
+        head = record[:start]
+        if head not in self._without_span:
+            self._note(head)
+        return head if self._without_span[head] is not None else None
+
     def _note(self, head: bytes) -> None:
         if len(self._without_span) >= _MAX_KEPT:
             self._without_span.clear()
-        self._without_span[head] = _span_without_fields(head + b"{}" + _TAIL)
+        self._without_span[head] = _span_without_fields(head + b"{}" + TAIL)
 
 
 def _span_without_fields(line: bytes) -> Span | None:

@@ -125,6 +125,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
         ("P17", lambda: processes.formats(folder_of(Shape(spans)), rounds)),
         ("P20", lambda: inside.objects(folder_of(Shape(_OBJECTS)), rounds)),
+        ("P20", lambda: inside.objects(folder_of(Shape(_OBJECTS, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),

@@ -46,10 +46,10 @@ def query(folder: Path, rounds: int, of_what: str = "") -> list[Figure]:
     ]
 
 
-def objects(folder: Path, rounds: int) -> list[Figure]:
+def objects(folder: Path, rounds: int, of_what: str = "") -> list[Figure]:
     """P20: names, times and attributes of all spans of a loaded store in Python, against decoding all objects once."""
     names, attributes, frame, base = _in_a_fresh_process(_object_seconds, folder, rounds)
-    of_all = "of all spans in Python, against orjson.loads"
+    of_all = f"of all spans{of_what} in Python, against orjson.loads"
     return [
         Figure("P20", f"names and times {of_all}", names, "s", base, 1.0),
         Figure("P20", f"names, times and attributes {of_all}", attributes, "s", base, 2.0),

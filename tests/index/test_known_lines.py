@@ -15,11 +15,13 @@ from otlp_messages import DOCUMENTS
 from spanview.formats.decoder import decode_details
 from spanview.formats.jsontext import BadJsonError, loads_exact
 from spanview.index import known_lines
+from spanview.index.known_attributes import KnownAttributes
 from spanview.index.known_lines import KnownLines
 from spanview.index.whole_spans import spans_at
 from spanview.model.problems import Warnings
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+A_IS_B: Final = {"key": "a", "value": {"stringValue": "b"}}
 USUAL: Final = {
     "traceId": "1" * 32,
     "spanId": "2" * 16,
@@ -31,7 +33,7 @@ USUAL: Final = {
     "endTimeUnixNano": "1780000000054481000",
     "status": {"code": 2, "message": "m"},
     "attributes": [
-        {"key": "a", "value": {"stringValue": "b"}},
+        A_IS_B,
         {"key": "n", "value": {"intValue": "18446744073709551616"}},
     ],
 }
@@ -98,6 +100,49 @@ def test_spans_of_a_store() -> None:
     changed = [*spans_at(store, rows)]
     assert repr(changed) == repr([*map(store.span, rows)])
     assert any(Warnings.DETAIL_LOST in span.warnings for span in changed)
+
+
+VALUES: Final[tuple[Any, ...]] = (
+    {"stringValue": "ü\ud83d"},
+    {"stringValue": 7},
+    {"stringValue": None},
+    {"stringValue": "a", "intValue": "1"},
+    {"intValue": "1", "stringValue": "a"},
+    {"doubleValue": 0.5},
+    {},
+    None,
+    "stringValue",
+    ["stringValue"],
+)
+
+
+@pytest.mark.parametrize("more", [0, 2**70])
+def test_attributes_of_a_store(more: int) -> None:
+    """Attributes that are read many at a time are those of each span, odd ones and lost ones too."""
+    spans = [USUAL | {"spanId": f"{number:016x}"} | change for number, change in enumerate(ODD, 1)]
+    texts = {"key": "k", "value": {"stringValue": "v"}}
+    for number, value in enumerate(VALUES, 100):
+        pairs = [texts, {"key": "x", "value": value}]
+        spans += [USUAL | {"spanId": f"{number:016x}", "attributes": pairs}]
+        spans += [USUAL | {"spanId": f"{number + 100:016x}", "attributes": [*pairs, texts]}]
+    spans[3]["flags"] = more
+    text = file_of(map(line_of, spans)) + line_of(USUAL | {"spanId": "5" * 16}, scope={"name": "other"}) + b"\n"
+    reader = MemoryReader()
+    store = store_of_files({"a.jsonl": text}, reader=reader)
+    rows = range(len(store.spans))
+    assert len(rows) > 40
+    for was, now in ((b"", b""), (b'"spanId":"00', b'"spanId":"77')):
+        reader.files[0] = text.replace(was, now) if was else text
+        found = KnownAttributes(store).at(rows)
+        assert repr([found[row] for row in rows]) == repr([store.span(row).attributes for row in rows])
+
+
+def test_attributes_of_usual_lines_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line of the hook's is read and decoded alone for the attributes of its span."""
+    spans = [USUAL | {"spanId": f"{number:016x}", "attributes": [A_IS_B]} for number in range(1, 9)]
+    store = store_of_files({"a.jsonl": file_of(map(line_of, spans))})
+    monkeypatch.setattr(KnownAttributes, "_of_row", None)
+    assert KnownAttributes(store).at(range(8)) == {row: {"a": "b"} for row in range(8)}
 
 
 def test_lines_of_the_hook_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

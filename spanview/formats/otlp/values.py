@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from decimal import Decimal
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -91,6 +92,11 @@ class Reader(Careful):
 
     def attributes(self, value: Any, depth: int = 0) -> dict[str, Any]:
         """Return the attributes of a list of pairs."""
+        with suppress(KeyError, TypeError):
+            # Of most spans all values are texts: this is more than twice as quick as the loop below.
+            texts = {pair["key"]: pair["value"]["stringValue"] for pair in value if len(pair["value"]) == 1}
+            if len(texts) == len(value) and {*map(type, texts), *map(type, texts.values())} <= {str}:
+                return texts
         if isinstance(value, dict):
             self.is_malformed = True
             return {key: self.value(part, depth) for key, part in value.items()}

@@ -332,5 +332,6 @@ def digest_of(record: bytes, span: Span) -> bytes:
     if span.trace_id is None or span.span_id is None:
         text = dumps_sorted(loads_exact(record))
     else:
-        text = dumps_sorted({name: getattr(span, name) for name in span.__slots__ if name not in _NOT_COMPARED})
+        parts = {name: getattr(span, name) for name in span.__slots__ if name not in _NOT_COMPARED}
+        text = dumps_sorted(parts | {"description": span.status.description})
     return blake2b(text, digest_size=DIGEST_SIZE).digest()

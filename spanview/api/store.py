@@ -298,8 +298,8 @@ def refuse_misspelt(store: SpanStore, query: str, traces: Sequence[int] | None =
         QueryError: One of the language's own keys was probably meant. Where it was an attribute, that is a warning:
             other spans may have both.
     """
-    from spanview.analysis.query.misses import NoAttribute, misses_of
     from spanview.analysis.query.keys import OWN_KEYS
+    from spanview.analysis.query.misses import NoAttribute, misses_of
     from spanview.analysis.query.query import parse_query
     from spanview.display.miss_text import miss_lines
 

@@ -88,7 +88,7 @@ class Value(Protocol):
         """Return the value at each place."""
 
 
-class Field(NamedTuple):
+class ObjectField(NamedTuple):
     """A member of a span that is in a column."""
 
     key: str
@@ -142,7 +142,7 @@ class Number:
         return Found(digits[:, 0], places + counts, fits)
 
 
-class Kind:
+class KindText:
     """The name of a kind between quotes, or null."""
 
     _names: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
@@ -221,12 +221,12 @@ class Name:
         return Found(numbers, ends, numbers != NO_NUMBER)
 
 
-class Layout(NamedTuple):
+class ObjectLayout(NamedTuple):
     """What a format has of spans."""
 
     depth: int
     """Brackets that are open in a span, its own among them."""
-    fields: Sequence[Field]
+    fields: Sequence[ObjectField]
     """Those at the front of a span."""
     scalars: bytes
     """A pattern of the members between the others that count for nothing, without their first quotes."""
@@ -256,7 +256,7 @@ class ObjectScanner:
             isn't usual.
     """
 
-    def __init__(self, layout: Layout, number_of: Callable[[str, bytes], int]) -> None:
+    def __init__(self, layout: ObjectLayout, number_of: Callable[[str, bytes], int]) -> None:
         self._layout = layout
         self._keys = [Template(f'"{field.key}":'.encode()) for field in layout.fields]
         members = [*layout.known, *layout.skipped]

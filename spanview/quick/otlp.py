@@ -30,12 +30,12 @@ from spanview.quick.brackets import Brackets, Objects
 from spanview.quick.known_rows import NO_NUMBER, KnownTexts
 from spanview.quick.objects import (
     COLUMNS,
-    Field,
     Identifier,
-    Layout,
     Name,
     Nanoseconds,
     Number,
+    ObjectField,
+    ObjectLayout,
     ObjectScanner,
     no_spans,
     usual,
@@ -114,16 +114,16 @@ class OtlpScanner:
         self._cap, self._names = cap, names
         self._service_number, self._process_number = service_number, process_number
         fields = (
-            Field("traceId", "trace", Identifier(32)),
-            Field("spanId", "span_id", Identifier(16)),
-            Field("parentSpanId", "parent_id", Identifier(16, is_optional=True), 0),
-            Field("flags", "", Number(), 0),
-            Field("name", "name", Name(names)),
-            Field("kind", "kind", Number(len(KIND_NAMES)), 0),
-            Field("startTimeUnixNano", "start_ns", Nanoseconds()),
-            Field("endTimeUnixNano", "end_ns", Nanoseconds(), NO_TIME),
+            ObjectField("traceId", "trace", Identifier(32)),
+            ObjectField("spanId", "span_id", Identifier(16)),
+            ObjectField("parentSpanId", "parent_id", Identifier(16, is_optional=True), 0),
+            ObjectField("flags", "", Number(), 0),
+            ObjectField("name", "name", Name(names)),
+            ObjectField("kind", "kind", Number(len(KIND_NAMES)), 0),
+            ObjectField("startTimeUnixNano", "start_ns", Nanoseconds()),
+            ObjectField("endTimeUnixNano", "end_ns", Nanoseconds(), NO_TIME),
         )
-        self._objects = ObjectScanner(Layout(_DEPTH, fields, *_LAYOUT), _status_of)
+        self._objects = ObjectScanner(ObjectLayout(_DEPTH, fields, *_LAYOUT), _status_of)
         self._heads = KnownTexts(self._number_of_head)
         self._tails = KnownTexts(lambda text: 0 if _TAIL.fullmatch(text) else NO_NUMBER)
         self._fronts = KnownTexts(_status_in_front)

@@ -18,12 +18,12 @@ from spanview.quick.brackets import Brackets
 from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.objects import (
     COLUMNS,
-    Field,
     Identifier,
-    Kind,
-    Layout,
+    KindText,
     Moment,
     Name,
+    ObjectField,
+    ObjectLayout,
     ObjectScanner,
     no_spans,
     usual,
@@ -80,16 +80,16 @@ class OwnScanner:
         self._cap = cap
         self._service_number, self._process_number = service_number, process_number
         fields = (
-            Field("trace_id", "trace", Identifier(32)),
-            Field("span_id", "span_id", Identifier(16)),
-            Field("parent_id", "parent_id", Identifier(16, is_optional=True)),
-            Field("name", "name", Name(names)),
-            Field("kind", "kind", Kind()),
-            Field("start_time", "start_ns", Moment()),
-            Field("end_time", "end_ns", Moment()),
+            ObjectField("trace_id", "trace", Identifier(32)),
+            ObjectField("span_id", "span_id", Identifier(16)),
+            ObjectField("parent_id", "parent_id", Identifier(16, is_optional=True)),
+            ObjectField("name", "name", Name(names)),
+            ObjectField("kind", "kind", KindText()),
+            ObjectField("start_time", "start_ns", Moment()),
+            ObjectField("end_time", "end_ns", Moment()),
         )
         required = (*_SKIPPED[:3], *_KNOWN[:4])
-        self._objects = ObjectScanner(Layout(1, fields, _SCALARS, _SKIPPED, _KNOWN, required), self._number_of)
+        self._objects = ObjectScanner(ObjectLayout(1, fields, _SCALARS, _SKIPPED, _KNOWN, required), self._number_of)
         self._resources: dict[tuple[int, int], int] = {}
         """Numbers of the service and the process."""
 

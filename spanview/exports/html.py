@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import partial
+from functools import partial, reduce
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.display.shades import COLORS
 from spanview.display.units import count
 from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
+from spanview.exports.page.asked import asked
 from spanview.exports.page.columns import Columns
 from spanview.exports.page.conclusions import conclusions
-from spanview.exports.page.packed import block, encoded
+from spanview.exports.page.language import language
+from spanview.exports.page.packed import block, encoded, packed
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import are_many
 from spanview.exports.surroundings import Surroundings
@@ -63,7 +65,8 @@ def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], ar
         columns = Columns(store, traces, unended, lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
     yield block("overview", encoded(overview | conclusions(store, traces, around, unended, columns), lose))
-    yield block("rows", encoded(columns.rows, lose))
+    queried = {"language": language(), "asked": asked(store, traces, unended, columns)}
+    yield block("rows", encoded(columns.rows | queried, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows
     alike = AlikeDetails(store) if are_many(store, len(rows)) else None
@@ -73,16 +76,23 @@ def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], ar
 
 
 def _page() -> str:
-    """Return the page without data, with its style and its script, and with a policy that allows nothing else."""
-    folder = files("spanview.exports.page")
-    page, style, script = (
-        folder.joinpath(f"page.{ending}").read_text(encoding="utf-8") for ending in ("html", "css", "js")
-    )
+    """Return the page without data, with its style and its scripts, and with a policy that allows nothing else."""
+    page, style, starter, script = _file("page.html"), _file("page.css"), _file("start.js"), script_text()
     policy = (
-        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_digest(starter)}' '{_digest(script)}'; style-src '{_digest(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    return page.replace("{policy}", policy).replace("{style}", style).replace("{script}", script)
+    parts = {"{policy}": policy, "{style}": style, "{script}": packed(script.encode()).decode(), "{start}": starter}
+    return reduce(lambda text, part: text.replace(*part), parts.items(), page)
+
+
+def script_text() -> str:
+    """Return the script of a page."""
+    return _file("page.js").replace("/* {query.js} */", _file("query.js"))
+
+
+def _file(name: str) -> str:
+    return files("spanview.exports.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -452,37 +452,63 @@ def test_the_next_failure_of_a_page_opened_at_a_trace(windows: Windows, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("text", "names"),
+    ("text", "names", "said"),
     [
-        ("early", ["early"]),
-        ("name:step", ["run"]),
-        ("name:other", []),
-        ("service:other", ["run"]),
-        ("service:step", []),
-        ("status:error", ["run"]),
-        ("status:ok", ["early"]),
-        (">500us", ["run"]),
-        (">0.1ms", ["run", "early"]),
-        ("<=0.1ms read", ["early"]),
-        ("read status:error", ["run"]),
-        ("status:ok name:step", []),
-        ("name:", []),
+        ("early", ["early"], ""),
+        ("STEP", ["run"], ""),
+        ("service=other", ["run"], ""),
+        ("-service=other", ["run", "early"], ""),
+        ("status=ERROR", ["run"], ""),
+        ("duration>500us", ["run"], ""),
+        ("trace.duration<=0.1ms read", ["early"], ""),
+        ("run > work > step", ["run"], ""),
+        ("exception.type~^Value", ["run"], ""),
+        ("31", [], "no name has this in it; any~31 searches everything else, too"),
+        ("any~31", ["run"], ""),
+        ("name:step", [], "no name has this in it; any~name:step searches everything else, too"),
+        (
+            ">500us",
+            ["run", "early"],
+            'character 1: expected a key before >, as in name>x; to search for the text, quote it: "…"',
+        ),
+        (
+            "duration>5parsecs",
+            ["run", "early"],
+            "character 10: expected a duration such as 7ns, 5us, 3ms, 1.5s, 2m, 1h or 1d",
+        ),
+        ("read (", ["run", "early"], "character 6: expected a ) to close this parenthesis"),
+        (r"name~\Qa", ["run", "early"], r"a page doesn't search with \Q in a regular expression; ask spanview itself"),
     ],
 )
-def test_terms_of_the_filter(text: str, names: list[str], windows: Windows, tmp_path: Path) -> None:
-    """Words, words of names or services alone, whether a trace failed, and how long it took; all of them match."""
+def test_the_filter_takes_queries(text: str, names: list[str], said: str, windows: Windows, tmp_path: Path) -> None:
+    """Traces are listed in which a span matches; of a mistake, and of what the page can't tell, that is said."""
     with shown(windows, page_of(tmp_path, drawing())) as look:
         look.page.fill("input", text)
-        assert [row[-1].removeprefix("✖ ") for row in look.rows()] == names
+        listed = (
+            "[...document.querySelectorAll('.row:not([hidden])')].sort((a, b) => a.dataset.index - b.dataset.index)"
+            ".map(row => row.querySelector('.name').textContent).join()"
+        )
+        look.until(
+            f"wanted => {listed} === wanted[0] && document.querySelector('.query').textContent === wanted[1]",
+            [",".join(names), said],
+        )
+        assert (look.page.locator("input").get_attribute("aria-invalid") == "true") is (len(names) == 2 and bool(said))
+        look.press("Escape")
+        look.until(f"{listed} === 'run,early'")
 
 
-@pytest.mark.parametrize("text", [">5parsecs", "status:failed", "read <1"])
-def test_terms_that_are_not_understood(text: str, windows: Windows, tmp_path: Path) -> None:
-    """It is said what can be written instead of them."""
-    with shown(windows, page_of(tmp_path, drawing())) as look:
-        look.page.fill("input", text)
-        (said,) = look.texts("#said")
-        assert said == f"{text.rsplit(maxsplit=1)[-1]} isn't understood: write >100ms, <2s, status:error or status:ok"
+def test_what_is_cut_is_not_guessed(windows: Windows, tmp_path: Path) -> None:
+    """Where a page has only the beginning of a text it says so, unless that is enough."""
+    build, long = Builder(), "x" * 2_000
+    spans = [build.span(f"{long}y"), build.span("short", trace=2)]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        unsure = (
+            "of 1 span this page can't tell: their texts or lists are shortened here, or a circle of parents was cut"
+        )
+        for text, listed, said in (("xy", 0, unsure), ("name~y$", 0, unsure), ("name~xx", 1, ""), ("short", 1, unsure)):
+            look.page.fill("input", text)
+            look.until("said => document.querySelector('.query').textContent === said", said)
+            assert len(look.rows()) == listed, text
 
 
 def test_the_times_of_the_plot(windows: Windows, tmp_path: Path) -> None:
@@ -531,17 +557,18 @@ def test_a_narrow_list(windows: Windows, tmp_path: Path) -> None:
 
 
 def test_search(windows: Windows, tmp_path: Path) -> None:
-    """`/` and Ctrl+F filter the list by names within traces; in a trace they find names and what is in details."""
+    """`/` and Ctrl+F filter the list by a query; in a trace they find the spans that match one."""
     with shown(windows, page_of(tmp_path, drawing())) as look:
         look.press("Control+f")
         look.page.keyboard.type("STEP")
+        look.until("document.querySelector('.count').textContent === '1 of 2 traces'")
         assert [row[-1] for row in look.rows()] == ["✖ run"]
         look.press("Escape")
-        assert len(look.rows()) == 2
+        look.until("document.querySelector('.count').textContent === '2 traces'")
         look.press("g", "Enter")
         look.until("document.querySelector('.ruler')")
         look.press("/")
-        look.page.keyboard.type('ValueError("bad")')
+        look.page.keyboard.type('any~"ValueError..bad"')
         look.until("document.querySelector('.count').textContent === '1 match'")
         assert look.selected == "fail"
         look.page.fill("input", "e")

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from spanview.analysis.query.subject import Subject
     from spanview.model.span import Span
 
-_MIN_ID_DIGITS: Final = 4
+MIN_ID_DIGITS: Final = 4
 """Hex digits from which on a value may be a prefix of an id."""
-_ID: Final = re.compile(r"[0-9a-f]+")
-_LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+")
+ID: Final = re.compile(r"[0-9a-f]+")
+LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+")
 """A regular expression that matches just one text."""
 _ESCAPED: Final = re.compile(r"\\(.)")
 _AS_IT_IS: Final = re.compile(r"(?!:)[ !#-+\--Z^-z|~]+")
@@ -76,7 +76,7 @@ def _tests(
     value = raw.value
     if raw.operator == "~":
         search, literal = regex_search(raw), _literal_of(value)
-        is_for_ids = literal is None or _ID.fullmatch(literal.lower()) is not None
+        is_for_ids = literal is None or ID.fullmatch(literal.lower()) is not None
         return (
             search,
             # An id may be pasted in capitals.
@@ -87,7 +87,7 @@ def _tests(
     if raw.operator not in {"=", "!="}:
         fail_without_size(raw)
     number, prefix = number_of(value), value.lower().removeprefix("0x")
-    is_id = len(prefix) >= _MIN_ID_DIGITS and _ID.fullmatch(prefix) is not None
+    is_id = len(prefix) >= MIN_ID_DIGITS and ID.fullmatch(prefix) is not None
     return (
         value.__eq__,
         (lambda text: text.startswith(prefix)) if is_id else None,
@@ -98,7 +98,7 @@ def _tests(
 
 def _literal_of(pattern: str) -> str | None:
     """Return the text that a regular expression matches, if it matches just one."""
-    return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
+    return _ESCAPED.sub(r"\1", pattern) if LITERAL.fullmatch(pattern) else None
 
 
 def _is_written_so(text: str) -> bool:

@@ -24,21 +24,26 @@ from spanview.model.problems import QueryError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_OPERATOR: Final = re.compile(r"!=|<=|>=|[=<>~]")
-_WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
-# `ERROR`, and `2024-05-28 18:05:04` as screens show it.
-_VALUE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[^\s()\"]*|[^\s()\"]+")
-# `17.2 ms` as screens show it.
-_DURATION: Final = re.compile(r"([0-9.]+) ((?:[nuµμm]?s|[mhd])(?=[\s()]|$))")
-_QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-ESCAPED: Final = re.compile(r'\\(["\\])')
-"""An escaped character in quotes."""
-_BLANK: Final = re.compile(r"\s*")
-_OR: Final = re.compile(r"OR(?=[\s()]|$)")
-_LINEAGE: Final = re.compile(r">>?(?=[\s()]|$)")
-_NUMBER: Final = re.compile(r"[-+]?\.?[0-9]")
-"""How a number, a duration or a time begins."""
-_MAX_DEPTH: Final = 50
+TOKENS: Final = {
+    "operator": r"!=|<=|>=|[=<>~]",
+    "word": r'(?:(?!!=)[^\s=<>~()"])+',
+    # `ERROR`, and `2024-05-28 18:05:04` as screens show it.
+    "value": r'[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[^\s()"]*|[^\s()"]+',
+    # `17.2 ms` as screens show it.
+    "duration": r"([0-9.]+) ((?:[nuµμm]?s|[mhd])(?=[\s()]|$))",
+    "quoted": r'"((?:[^"\\]|\\.)*)"',
+    "escaped": r'\\(["\\])',
+    "blank": r"[\s]*",
+    "or": r"OR(?=[\s()]|$)",
+    "lineage": r">>?(?=[\s()]|$)",
+    # How a number, a duration or a time begins.
+    "number": r"[-+]?\.?[0-9]",
+}
+"""What queries are made of, as regular expressions that mean the same in JavaScript: pages take them from here."""
+_OPERATOR, _WORD, _VALUE, _DURATION, _QUOTED, ESCAPED, _BLANK, _OR, _LINEAGE, _NUMBER = (
+    re.compile(pattern, re.DOTALL) for pattern in TOKENS.values()
+)
+MAX_DEPTH: Final = 50
 """Parentheses within one another, and generations."""
 
 
@@ -186,8 +191,8 @@ def _lineage(text: str, position: int, depth: int) -> tuple[RawPart, int]:
         position = end_of(_BLANK, text, arrow.end())
         if position == len(text) or text[position] == ")" or _OR.match(text, position):
             fail(position, f"expected a term after {arrow[0]}")
-        if depth + len(generations) >= _MAX_DEPTH:
-            fail(position, f"expected at most {_MAX_DEPTH} generations")
+        if depth + len(generations) >= MAX_DEPTH:
+            fail(position, f"expected at most {MAX_DEPTH} generations")
         part, end = _part(text, position, depth + len(generations))
         generations.append(part)
         arrows.append(arrow[0])
@@ -202,8 +207,8 @@ def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
     position += negated
     if text[position : position + 1] != "(":
         return _term(text, position, negated=negated)
-    if depth >= _MAX_DEPTH:
-        fail(position, f"expected at most {_MAX_DEPTH} nested parentheses")
+    if depth >= MAX_DEPTH:
+        fail(position, f"expected at most {MAX_DEPTH} nested parentheses")
     parts, end = _alternatives(text, end_of(_BLANK, text, position + 1), depth + 1)
     if end == len(text):
         fail(position, "expected a ) to close this parenthesis")

@@ -14,7 +14,7 @@ DURATIONS: Final = "7ns, 5us, 3ms, 1.5s, 2m, 1h or 1d"
 TIMES: Final = "18:05:04, 2024-05-28T18:05:04 or 2024-05-28, local unless Z or +02:00 follows a date"
 """Examples of times, for messages."""
 
-_UNITS_NS: Final = {
+UNITS_NS: Final = {
     "ns": 1,
     "us": 1_000,
     "µs": 1_000,  # the micro sign
@@ -25,12 +25,14 @@ _UNITS_NS: Final = {
     "h": 3_600 * NS_PER_SECOND,
     "d": 86_400 * NS_PER_SECOND,
 }
-_DURATION: Final = re.compile(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({'|'.join(_UNITS_NS)})")
-_TIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?",
-    re.ASCII,
-)
-_CLOCK: Final = re.compile(r"\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?", re.ASCII)
+PATTERNS: Final = {
+    "duration": rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({'|'.join(UNITS_NS)})",
+    "time": r"(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?"
+    r"(?:([Zz])|([+-])(\d\d):?(\d\d))?)?",
+    "clock": r"\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?",
+}
+"""Regular expressions of whole texts, which mean the same in JavaScript."""
+_DURATION, _TIME, _CLOCK = (re.compile(pattern, re.ASCII) for pattern in PATTERNS.values())
 
 
 class Clock(NamedTuple):
@@ -61,7 +63,7 @@ def parse_duration(text: str) -> int | None:
     if text == "0":
         return 0
     match = _DURATION.fullmatch(text)
-    return None if match is None else round(Fraction(match[1]) * _UNITS_NS[match[2]])
+    return None if match is None else round(Fraction(match[1]) * UNITS_NS[match[2]])
 
 
 def parse_moment(text: str) -> int | None:

@@ -18,8 +18,12 @@ REQUEST_ID_KEYS: Final = ("request_id", "ray.request_id")
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """Serve's request ids, unless the caller gives one."""
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
-_DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?")
+NUMBERS: Final = {
+    "integer": r"[+-]?[0-9]{1,4000}",
+    "decimal": r"[+-]?(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?",
+}
+"""Regular expressions of whole texts, which mean the same in JavaScript."""
+_INTEGER, _DECIMAL = map(re.compile, NUMBERS.values())
 
 
 def values_of(span: Span, key: str) -> list[Any] | None:

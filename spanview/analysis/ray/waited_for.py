@@ -146,11 +146,10 @@ class WaitReasons:
         index = self._indexes.get(row)
         return index is not None and bool(self._are_certain[index])
 
-    @property
-    def certain(self) -> list[int]:
-        """The rows of the attempts whose waits Ray's own events explain."""
-        rows: list[int] = self._rows[self._are_certain].tolist()
-        return rows
+    def each(self) -> dict[int, tuple[bool, list[int]]]:
+        """Return for each attempt whether Ray's own events explain its wait, and how long it waited for what."""
+        values = zip(self._are_certain.tolist(), self._parts_ns.tolist(), strict=True)
+        return dict(zip(self._rows.tolist(), values, strict=True))
 
     def last_parts(self, rows: Places, ns: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
         """Return what the last stretches of attempts' waits were for, a row each, and where something is only likely.

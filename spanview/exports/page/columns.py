@@ -22,7 +22,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.unended import known_until, unended_text
 from spanview.analysis.ray.unseen import guesses
-from spanview.analysis.ray.wait_causes import KINDS, LETTERS
+from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.analysis.ray.waits import waits_in
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.calls import served_in
@@ -53,11 +53,12 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
-MISSING, CYCLE, SUBMITS, JOINED = 1, 2, 4, 8
+MISSING, CYCLE, SUBMITS, JOINED, FIRST = 1, 2, 4, 8, 16
 """Bits of a row: a placeholder; a circle of parents was cut above it; it submits a Ray call; and has one attempt, the \
-next row, so that the two can be shown as one."""
-_MAX_NAME_LENGTH: Final = 1_000
-_CUT_NAME: Final = f"shortened {{name}} of more than {_MAX_NAME_LENGTH:,} characters"
+next row, so that the two can be shown as one; it is the first attempt of a call."""
+MAX_NAME_LENGTH: Final = 1_000
+"""Characters of a name that a page has."""
+_CUT_NAME: Final = f"shortened {{name}} of more than {MAX_NAME_LENGTH:,} characters"
 _MAX_GUESSED: Final = 100
 """Traces whose missing parents are guessed: every guess looks at all spans."""
 
@@ -100,8 +101,8 @@ class Columns:
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
-        notes = {number: unended_text(unended[row]) for number, row in self._numbered(unended)}
-        silent = {number: self._failures[row].text for number, row in self._numbered(self._failures)}
+        notes = {number: unended_text(unended[row]) for number, row in self.numbered(unended)}
+        silent = {number: self._failures[row].text for number, row in self.numbered(self._failures)}
         until = known_until(unended)
         of_trees = self._of_trees(traces, until, notes)
         self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent], until)
@@ -119,7 +120,7 @@ class Columns:
         }
         """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
         or of a span without an end, `own` are stretches in which nothing runs below a row that has something there, and
-        `causes` what a wait was for, each with how long: what is certain."""
+        `causes` what a wait was for, each with how long."""
 
     @property
     def overview(self) -> dict[str, Any]:
@@ -142,11 +143,31 @@ class Columns:
         sparse = {name: [[*values], [*values.values()]] for name, values in self._sparse.items()}
         return {**self._rows, "sparse": sparse}
 
+    @property
+    def files(self) -> Iterable[str]:
+        """The paths of the files, by their numbers."""
+        return self._files.numbers
+
+    @property
+    def lengths(self) -> Sequence[int | None]:
+        """How long traces lasted, as the list has it."""
+        lengths: list[int | None] = self._traces["length"]
+        return lengths
+
+    def filled(self, values: NDArray[Any]) -> list[int]:
+        """Return a value for each row, of the spans in the order of the page; 0 for all placeholders."""
+        filled: list[int] = self._filled(values).tolist()
+        return filled
+
+    def number_of_name(self, text: str) -> int:
+        """Return the number of a name."""
+        return self._names.number(text)
+
     def _cut(self, text: str) -> str:
-        if len(text) <= _MAX_NAME_LENGTH:
+        if len(text) <= MAX_NAME_LENGTH:
             return text
         self._lose(_CUT_NAME)
-        return f"{text[:_MAX_NAME_LENGTH]}… {len(text):,} characters in all"
+        return f"{text[:MAX_NAME_LENGTH]}… {len(text):,} characters in all"
 
     # -- places of rows ------------------------------------------------------------------------------------------------
 
@@ -156,14 +177,14 @@ class Columns:
         are_first[self._forest.missing()] = True
         return are_first[self._walk.positions]
 
-    def _numbered(self, rows: Iterable[int]) -> list[tuple[int, int]]:
+    def numbered(self, rows: Iterable[int]) -> list[tuple[int, int]]:
         """Return those rows of the store that are on the page, behind the numbers that they have here, in order."""
         there = np.array([*rows], np.int64)
         there = there[np.isin(there, self._forest.rows)]
         numbers = self._number_of[np.searchsorted(self._forest.rows, there)]
         return sorted(zip(numbers.tolist(), there.tolist(), strict=True))
 
-    def _firsts(self) -> Places:
+    def firsts(self) -> Places:
         """Return the number of the first row of each trace."""
         firsts = self._walk.firsts
         numbers: Places = self._numbers[firsts] - self._is_first[firsts]
@@ -235,7 +256,7 @@ class Columns:
         They follow each other without a gap; what is the span's own is even, what it waited is odd.
         """
         bounds, counts = paths.bounds, np.diff(paths.bounds)
-        places = 2 * (numbers[paths.nodes] - np.repeat(self._firsts(), counts)) + paths.are_waits
+        places = 2 * (numbers[paths.nodes] - np.repeat(self.firsts(), counts)) + paths.are_waits
         starts, ends, _ = exact(paths.starts_ns, paths.ends_ns)
         begins = np.maximum(0, copy_of(self._store.trace_table.start_ns)[traces][counts > 0])
         firsts = bounds[:-1][counts > 0]
@@ -290,7 +311,7 @@ class Columns:
                 format_trace_id(trace_id) if (trace_id := table.trace_id(trace)) else "" for trace in traces.tolist()
             ],
             "name": [self._names.numbers[name if isinstance(name, str) else texts[name]] for name in names],
-            "first": self._firsts().tolist(),
+            "first": self.firsts().tolist(),
             "second": [None if start == NO_TIME else max(0, start) // NS_PER_SECOND for start in starts],
             "nanosecond": [max(0, start) % NS_PER_SECOND for start in starts],
             "length": [
@@ -358,7 +379,7 @@ class Columns:
         starts, ends, are_known = exact(forest.of("start_ns")[order], forest.of("end_ns")[order])
         flags = (
             CYCLE * np.isin(order, forest.cut) + SUBMITS * self._are_calls()[order] + JOINED * joined_in(forest)[order]
-        )
+        ) + FIRST * np.isin(forest.rows[order], self.known.calls.first_attempts)
         ids = self._filled(column["span_id"])
         ids[behind - 1] = forest.of("parent_id")[order][is_first]
         begins, flagged = self._filled(starts), self._filled(flags, MISSING)
@@ -384,18 +405,21 @@ class Columns:
         }
 
     def _causes(self) -> dict[int, list[int]]:
-        """Return what waits were for: the number of a cause and nanoseconds, of one after the other."""
-        waits = self.known.told_waits
-        of_rows = {} if waits is None else {row: waits.parts_of(row) for row in waits.certain}
-        return {
-            number: [part for cause, ns in of_rows[row].items() for part in (KINDS.index(cause), ns)]
-            for number, row in self._numbered(of_rows)
-        }
+        """Return what waits were for: whether Ray's own events say so, and the number of a cause, with nanoseconds.
+
+        Several come one after the other; a single one is all of the wait.
+        """
+        of_rows, waits, causes = self.known.waits.each(), self._rows["wait"], dict[int, list[int]]()
+        for number, row in self.numbered(of_rows):
+            is_certain, parts = of_rows[row]
+            told = [part for cause, ns in enumerate(parts) if ns for part in (cause, ns)]
+            causes[number] = [int(is_certain), *(told[:1] if told[1:] == [waits[number]] else told)]
+        return causes
 
     def _after_each_other(self, starts: NDArray[Any], traces: Sequence[int]) -> list[int | None]:
         """Return how long each row starts after the last one before it that has a start, or after the trace."""
         have = np.flatnonzero(starts != NO_TIME)
-        firsts = np.append(self._firsts(), len(starts))
+        firsts = np.append(self.firsts(), len(starts))
         origins = np.array([max(0, self._store.trace_table.start_ns[trace]) for trace in traces], object)
         known = starts[have].astype(object)
         before = np.append([0], known[:-1])[: len(known)]

@@ -71,6 +71,12 @@ def conclusions(
         "trace_columns": [*traces_columns(store, traces)],
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
+        # Those of some traces may be others than those of all that a query asks for.
+        "of_findings": {
+            finding.kind.value: [number for number, _ in columns.numbered(finding.rows)] for finding in findings
+        }
+        if is_everything
+        else None,
         "problems": [
             [problem.kind, problem.severity.value, problem.file, problem.offset, problem.detail[:_MAX_TEXT_LENGTH]]
             for problem in report.problems[:_MAX_PROBLEMS]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.ray.workers import writer_of
@@ -24,8 +23,6 @@ MAX_TEXT_LENGTH: Final = 32_768
 """Characters of one value that a page has."""
 MAX_VALUES: Final = 1_000
 """Attributes of a span, or of an event, and events, and links, that a page has."""
-_COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
-"""Ray colours the names of tasks in what it says of exceptions."""
 _CUT_TEXT: Final = f"shortened {{text}} of more than {MAX_TEXT_LENGTH:,} characters"
 _CUT_LIST: Final = f"cut {{list}} of more than {MAX_VALUES:,} attributes, events or links"
 _NOTHING: Final = b"[]"
@@ -33,6 +30,9 @@ _MAX_KEPT, _MAX_KEPT_BYTES = 1024, 2048
 """Resources that are remembered, and what of JSON each may need."""
 _PLAIN, _OWN, _DIM, _ERROR = range(4)
 """Tones of lines: of a program's own frames, of libraries', of what was raised."""
+_IS_JSON, _IS_OTHER, _IS_CHANGED = 1, 2, 4
+"""Bits behind a value: it isn't a text in the file; it is no attribute, which queries ask for; and something of it
+is written in another way, so they can't."""
 
 
 class _Kept(NamedTuple):
@@ -99,7 +99,7 @@ class DetailTexts:
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)
         return [
-            self._text(_COLOR.sub("", description)) if (description := span.status.description) else "",
+            None if (description := span.status.description) is None else self._text(description),
             self._fields(span.attributes) + self._fields(span.extra, extra=True),
             [self._event(event, span) for event in self._some(span.events)] if span.events else [],
             [self._link(link) for link in self._some(span.links)] if span.links else [],
@@ -131,16 +131,20 @@ class DetailTexts:
         return [self._text(event.name), after, fields]
 
     def _link(self, link: Link) -> list[object]:
-        fields = [*self._fields(link.trace_state), *self._fields(link.attributes)]
+        fields = [*self._fields(link.trace_state, bits=_IS_OTHER), *self._fields(link.attributes)]
         return [link.trace_id, link.span_id, [*fields, *self._fields(link.extra, extra=True)]]
 
     def _resource(self, resource: Resource) -> list[object]:
         schema = {"schema_url": resource.schema_url} if resource.schema_url else {}
-        return [*self._fields(resource.attributes), *self._fields(schema), *self._fields(resource.extra, extra=True)]
+        return [
+            *self._fields(resource.attributes),
+            *self._fields(schema, bits=_IS_OTHER),
+            *self._fields(resource.extra, extra=True),
+        ]
 
     def _scope(self, scope: Scope) -> list[object]:
         named = {"name": scope.name, "version": scope.version, "schema_url": scope.schema_url}
-        fields = self._fields({key: value for key, value in named.items() if value})
+        fields = self._fields({key: value for key, value in named.items() if value}, bits=_IS_OTHER)
         return [*fields, *self._fields(scope.attributes), *self._fields(scope.extra, extra=True)]
 
     def _share(self, value: list[object], text: bytes | None = None) -> int:
@@ -150,25 +154,31 @@ class DetailTexts:
             self._values.append(value)
         return number
 
-    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> list[tuple[str, object]]:
-        """Return keys and values; what a format adds is marked."""
+    def _fields(
+        self, mapping: Mapping[str, Any], *, extra: bool = False, bits: int = 0
+    ) -> list[tuple[str, str]] | list[tuple[object, ...]]:
+        """Return keys and values, and bits where there are any; what a format adds is marked."""
         if not mapping:
             return []
-        if not extra and len(mapping) <= MAX_VALUES and _are_plain(mapping):
+        if not extra and not bits and len(mapping) <= MAX_VALUES and _are_plain(mapping):
             return [*mapping.items()]
-        before = "· " if extra else ""
-        return [(self._text(before + key), self._value(value)) for key, value in self._some([*mapping.items()])]
+        before, bits = ("· ", _IS_OTHER) if extra else ("", bits)
+        return [self._field(before + key, value, bits) for key, value in self._some([*mapping.items()])]
+
+    def _field(self, key: str, value: Any, bits: int) -> tuple[object, ...]:
+        """Return a key and a text, or the lines of a stack trace, each with its tone."""
+        bits |= 0 if isinstance(value, str) else _IS_JSON
+        text = self._text(value if isinstance(value, str) else dumps_strict(value).decode())
+        told: object = text
+        if BEGINS in text:
+            told, bits = [[_tone_of(line), line.text] for line in lines_of(text)], bits | _IS_CHANGED * ("\t" in text)
+        return (self._text(key), told, bits) if bits else (self._text(key), told)
 
     def _some(self, values: Sequence[Any]) -> Sequence[Any]:
         if len(values) > MAX_VALUES:
             self._lose(_CUT_LIST)
             return values[:MAX_VALUES]
         return values
-
-    def _value(self, value: Any) -> str | list[list[object]]:
-        """Return a text, or the lines of a stack trace, each with its tone."""
-        text = self._text(value if isinstance(value, str) else dumps_strict(value).decode())
-        return [[_tone_of(line), line.text] for line in lines_of(text)] if BEGINS in text else text
 
     def _text(self, text: str) -> str:
         if len(text) <= MAX_TEXT_LENGTH:

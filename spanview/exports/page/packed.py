@@ -26,8 +26,16 @@ def block(kind: str, value: bytes, first: int = 0) -> bytes:
         value: As `encoded` returns it.
         first: The number of the first row that it is about.
     """
-    text = base64.b64encode(zlib.compress(value, _LEVEL))
-    return b'<script type="text/plain" data-kind="%b" data-first="%d">%b</script>\n' % (kind.encode(), first, text)
+    return b'<script type="text/plain" data-kind="%b" data-first="%d">%b</script>\n' % (
+        kind.encode(),
+        first,
+        packed(value),
+    )
+
+
+def packed(value: bytes) -> bytes:
+    """Return a value as it stands in an element."""
+    return base64.b64encode(zlib.compress(value, _LEVEL))
 
 
 def encoded(value: Any, lose: Callable[[str], None]) -> bytes:

@@ -2,7 +2,7 @@
 /* Draws what the page carries. Every figure was found out before: here it is only laid out, searched and zoomed.
    Texts of the data become text nodes and nothing else, whatever is in them. */
 (() => {
-const MISSING = 1, CYCLE = 2, SUBMITS = 4, JOINED = 8;  // bits of a row's flags
+const MISSING = 1, CYCLE = 2, SUBMITS = 4, JOINED = 8, FIRST = 16;  // bits of a row's flags
 const ERROR = 2;  // of a span's status
 const ROW = 24;  // pixels, as the style has them
 const MOST_PRINTED = 1000, MOST_BLOCKS = 150, BINS = 300;
@@ -178,10 +178,12 @@ async function read_rows() {
   rows.end = new Int32Array(size);
   rows.joined_above = new Int32Array(size);
   rows.detail = new Int32Array(size);
-  for (const sparse of ["mark", "note", "silent", "own", "causes"]) {
-    const [keys, values] = read.sparse[sparse] || [[], []];
-    rows[sparse === "own" ? "stretches" : sparse] = new Map(keys.map((key, index) => [key, values[index]]));
-  }
+  for (const sparse of ["mark", "note", "silent", "own", "causes"])
+    rows[sparse === "own" ? "stretches" : sparse] = map_of(read.sparse[sparse]);
+  // What is certain is drawn, queries ask for what is likely, too.
+  rows.waits = new Map([...rows.causes].map(([row, [, ...parts]]) => [row, parts.length === 1 ? [parts[0], rows.wait[row]] : parts]));
+  rows.causes = new Map([...rows.causes].filter(([, [is_certain]]) => is_certain).map(([row]) => [row, rows.waits.get(row)]));
+  rows.trace = new Int32Array(size);
   const above = [];
   let spans = 0;
   for (let trace = 0; trace < data.count; trace++) {
@@ -195,12 +197,16 @@ async function read_rows() {
       rows.start[row] = change === null ? NaN : time;
       if (depth) rows.joined_above[row] = rows.joined_above[parent] + (rows.flags[parent] & JOINED ? 1 : 0);
       rows.detail[row] = spans;
+      rows.trace[row] = trace;
       if (!(rows.flags[row] & MISSING)) spans++;
     }
     for (const ended of above.splice(0)) rows.end[ended] = after(trace, size);
   }
   data.rows = rows;
+  data.asked = { ...read.asked, ran: map_of(read.asked.ran), ended: map_of(read.asked.ended) };
+  queries.learn(read.language);
 }
+const map_of = ([keys, values] = [[], []]) => new Map(keys.map((key, index) => [key, values[index]]));
 const after = (trace, size = data.rows.size) => trace + 1 < data.count ? data.traces.first[trace + 1] : size;
 
 /** Blocks of details, read when somebody looks, of which the last ones are kept. */
@@ -456,13 +462,10 @@ class TracesView {
     });
   }
   open(main) {
-    this.find = make("input");
-    this.find.type = "search";
-    this.find.placeholder = "words, name: service: status:error >1ms  ( / )";
-    this.find.setAttribute("aria-label", "filter the traces");
-    this.find.title = "Words in names and services, or the beginning of an id; name:WORD, service:WORD, status:error, status:ok, >100ms, <2s. A trace must match all of them.";
+    this.find = query_input("filter the traces");
     this.find.value = this.text;
-    this.find.addEventListener("input", () => { this.text = this.find.value; this.apply(); });
+    this.find.addEventListener("input", () => this.filter_by(this.find.value));
+    this.search = new Search(this.find, make("p.query", ""));
     this.failed = button("only failed", "list only failed traces (f)", () => this.toggle_failed());
     this.failed.setAttribute("aria-pressed", this.only_failed);
     this.counted = make("span.count");
@@ -492,26 +495,37 @@ class TracesView {
       this.explained.addEventListener("toggle", () => { this.is_explained = this.explained.open; });
     }
     main.replaceChildren(
-      this.explained, make("div.bar", this.find, this.failed, this.counted), this.plot, make("div.split", this.list.element),
+      this.explained, make("div.bar", this.find, this.failed, this.counted), this.search.said, this.plot, make("div.split", this.list.element),
     );
     document.title = `${count(data.count, "trace")} · spanview`;
     this.apply(this.current);
+    // A text may have come from another view.
+    if (this.text !== this.asked) this.filter_by(this.text);
   }
-  close() { this.list.close(); }
+  close() { this.list.close(); this.search.number++; }
+  /** List the traces in which a span matches a query. */
+  filter_by(text) {
+    this.text = text;
+    if (current !== this || !this.search) return;
+    this.asked = text;
+    this.search.ask(text, 0, data.rows?.size ?? 0, verdicts => {
+      // A mistake leaves the list as it is.
+      if (verdicts === undefined) return;
+      this.matching = verdicts && new Set();
+      verdicts?.forEach((verdict, row) => { if (verdict === 1) this.matching.add(data.rows.trace[row]); });
+      this.apply();
+    });
+  }
   /** List what the filter leaves, in the order of the list. */
   apply(current = this.listed[this.list.cursor]) {
-    const terms = this.text.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...Array(data.count).keys()];
-    const matching = matcher(terms);
-    this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && this.is_picked(trace) && matching(trace));
+    this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && this.is_picked(trace) && (this.matching?.has(trace) ?? true));
     this.put_in_order();
     this.list.set_count(this.listed.length, Math.max(0, this.listed.indexOf(current)));
     if (current !== undefined) this.list.go(this.list.cursor, true);
     const is_less = this.listed.length < data.count;
     set(this.counted, is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace"));
     this.draw_plot();
-    const odd = terms.find(term => /^([<>]|status:)./.test(term) && !fact_test(term)) ?? terms.find(term => /[=~"]|^-.|^or$/.test(term));
-    if (odd && !this.listed.length) say(`${odd} isn't understood: write >100ms, <2s, status:error or status:ok`);
   }
   put_in_order() {
     const { of } = this.columns.find(column => column.key === this.order.key), sign = this.order.up ? 1 : -1;
@@ -635,7 +649,8 @@ class TracesView {
   }
   back() {
     if (this.text || this.only_failed || this.picked) {
-      this.text = this.find.value = "";
+      this.find.value = "";
+      this.filter_by("");
       this.picked = null;
       this.only_failed = true;
       this.toggle_failed();
@@ -660,7 +675,16 @@ class TracesView {
     at_error = true;
     location.hash = trace_key(newest);
   }
-  filter_by(text) { this.text = text; }
+}
+/** A field for queries. */
+function query_input(label) {
+  const find = make("input");
+  find.type = "search";
+  find.placeholder = "query: words, status=ERROR, duration>1s, any~text  ( / )";
+  find.title = "The query language of spanview: words in names; status=ERROR, duration>100ms, http.status_code>=500, any~text; -term, OR, ( ); a > b for children. `spanview help query` lists it.";
+  find.setAttribute("aria-label", label);
+  find.spellcheck = false;
+  return find;
 }
 let at_error = false;
 function is_failed(trace) { return data.traces.lasting[trace] || data.traces.silent[trace]; }
@@ -682,41 +706,41 @@ function* whole_words(trace) {
   else if (!complete[trace]) yield "incomplete";
   if (unended[trace]) yield `◌ ${count(unended[trace], "span")} without an end`;
 }
-const UNITS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 6e10, h: 3.6e12 };
+/* {query.js} */
 
-/** A test of a trace for a term that isn't a word: `status:error`, `>100ms`; null for any other. */
-function fact_test(term) {
-  const [, sign, number, unit] = /^([<>])=?(\d+\.?\d*)(ns|us|µs|ms|s|m|h)$/.exec(term) ?? [];
-  if (sign) {
-    const limit = number * UNITS[unit], of = trace => data.traces.length[trace];
-    return trace => known(of(trace)) && (sign === ">" ? of(trace) >= limit : of(trace) <= limit);
+/** What a search finds, and says meanwhile: one at a time, of which a new one ends the one before. */
+class Search {
+  constructor(find, said) { Object.assign(this, { find, said, number: 0 }); }
+  /** Ask what holds for rows; `found` is called with verdicts and whether they are all; null where nothing is asked. */
+  async ask(text, first, last, found) {
+    const number = ++this.number, is_wanted = () => number === this.number;
+    this.say("");
+    if (!text.trim()) { found(null, true); return; }
+    await data.are_rows_read;
+    if (!is_wanted()) return;
+    try {
+      const verdicts = await queries.ask(queries.understood(text), first, last, (some, share) => {
+        if (is_wanted()) { if (some) found(some, false); this.say(`searching … ${Math.round(100 * share)}%`, false); }
+        return is_wanted();
+      });
+      if (!verdicts || !is_wanted()) return;
+      const has_any = verdicts.includes(1), unsure = verdicts.reduce((sum, verdict) => sum + (verdict === 2 ? 1 : 0), 0);
+      this.say(unsure ? `of ${count(unsure, "span")} this page can't tell: their texts or lists are shortened here, or a circle of parents was cut`
+        : !has_any && !/[=~<>"()]/.test(text) ? `no name has this in it; any~${text.trim().split(/\s+/)[0]} searches everything else, too` : "", unsure > 0);
+      found(verdicts, true);
+    } catch (error) {
+      if (!is_wanted()) return;
+      if (error instanceof queries.Mistake) this.say(`character ${[...text.slice(0, error.position)].length + 1}: ${error.message}`, true);
+      else if (error instanceof queries.Unanswered) this.say(error.message, true);
+      else throw error;
+      found(undefined, true);
+    }
   }
-  if (term === "status:error") return is_failed;
-  return term === "status:ok" ? trace => !is_failed(trace) : null;
-}
-/** A test of a trace for terms: words, each of which is in a name, a service or the beginning of an id, and facts. */
-function matcher(terms) {
-  const facts = terms.map(fact_test).filter(Boolean), matches = word_matcher(terms.filter(term => !fact_test(term)));
-  return trace => facts.every(test => test(trace)) && matches(trace);
-}
-function word_matcher(words) {
-  if (!words.length) return () => true;
-  const texts = data.names.map((name, number) => `${name}\n${data.short[number] ?? ""}`.toLowerCase());
-  const services = data.services.map(service => service.toLowerCase());
-  const tests = words.map(word => {
-    const [, key, term] = /^(name|service):(.+)$/.exec(word) ?? [null, "", word];
-    return {
-      id: key ? "-" : term, names: texts.map(text => key !== "service" && text.includes(term)),
-      services: services.map(text => key !== "name" && text.includes(term)),
-    };
-  });
-  return trace => tests.every(({ id, names, services }) => {
-    if (names[data.traces.name[trace]] || data.traces.id[trace].startsWith(id)) return true;
-    if (data.traces.services[trace].some(service => services[service])) return true;
-    if (!data.rows) return false;
-    for (let row = data.traces.first[trace]; row < after(trace); row++) if (names[data.rows.name[row]] && !(data.rows.flags[row] & MISSING)) return true;
-    return false;
-  });
+  say(text, is_wrong = false) {
+    set(this.said, text);
+    this.said.classList.toggle("warning", is_wrong);
+    this.find.setAttribute("aria-invalid", is_wrong);
+  }
 }
 
 /** Call `done` with the first and the last event of a drag, or `click`. */
@@ -828,11 +852,10 @@ class TraceView {
     if (traces.errors[trace]) line.append(" · ", make("span.error", `✖ ${count(traces.errors[trace], "error")}`));
     const words = [...whole_words(trace)];
     line.append(" · ", make(words.length ? "span.warning" : "span", words.join(" · ") || "complete"), " · ", make("span.mono", id || "no trace id"));
-    this.find = make("input");
-    this.find.type = "search";
-    this.find.placeholder = "search names and details  ( / )";
-    this.find.setAttribute("aria-label", "search in the trace");
-    this.find.addEventListener("input", () => this.search(this.find.value));
+    this.find = query_input("search in the trace");
+    this.find.value = this.text;
+    this.find.addEventListener("input", () => this.search_for(this.find.value));
+    this.search = new Search(this.find, make("p.query", ""));
     this.counted = make("span.count");
     this.buttons = {
       path: button("critical path", "highlight the critical path (c)", () => this.toggle_path()),
@@ -864,7 +887,7 @@ class TraceView {
     this.list.painted = (first, last) => this.want_events(first, last);
     main.replaceChildren(
       make("div.head", make("h1", trace_name(trace)), line, make("p.answer", visible(traces.answer[trace])), this.said_path),
-      make("div.bar", this.find, this.counted, ...tools), this.legend, make("div.split", this.list.element, this.details),
+      make("div.bar", this.find, this.counted, ...tools), this.search.said, this.legend, make("div.split", this.list.element, this.details),
     );
     document.title = `${trace_name(trace)} · spanview`;
     this.drag();
@@ -873,7 +896,7 @@ class TraceView {
     this.color();
     this.lay_out(this.selected ?? this.first);
   }
-  close() { this.list.close(); }
+  close() { this.list.close(); this.search.number++; }
   set_heads() {
     const head = text => { const cell = make("span", text); cell.setAttribute("role", "columnheader"); return cell; };
     const heads = this.joins ? ["CALL", "WAIT", "RUN"] : this.has_waits ? ["SPAN", "WAIT", "DURATION"] : ["SPAN", "DURATION"];
@@ -1223,37 +1246,22 @@ class TraceView {
   next_match(by) { if (this.text) this.next(row => this.is_match.has(row), by, "no match"); }
   same_name(by) { this.next(row => this.name(row) === this.name(this.selected), by, "no other span with this name"); }
   // -- search
-  async search(text) {
-    this.text = text.trim().toLowerCase();
-    const wanted = this.text, found = this.is_match = new Set();
-    const tell = is_done => {
-      if (this.text !== wanted) return;
-      set(this.counted, wanted ? `${count(found.size, "match")}${is_done ? "" : " …"}` : "");
-      for (const [index, element] of this.list.drawn) element.classList.toggle("found", found.has(this.visible[index]));
-    };
-    for (let row = this.first; wanted && row < this.last; row++)
-      if (this.name(row).toLowerCase().includes(wanted) || span_id(row).startsWith(wanted)) found.add(this.shown(row));
-    tell(!wanted);
-    if (found.size && !found.has(this.selected)) this.next_match(1);
-    const had_any = found.size > 0;
-    for (let row = this.first; wanted && row < this.last;) {
-      const number = details.block_of(data.rows.detail[row]), end = details.firsts[number + 1] ?? Infinity;
-      if (data.rows.flags[row] & MISSING) { row++; continue; }
-      await details.load(number);
-      if (this.text !== wanted) return;
-      for (; row < this.last && data.rows.detail[row] < end; row++) {
-        const known_details = details.now(row);
-        if (known_details && Object.values(known_details).flat(Infinity).join("\n").toLowerCase().includes(wanted)) found.add(this.shown(row));
-      }
-      tell(false);
-    }
-    tell(true);
-    if (!had_any && found.size) this.next_match(1);
+  search_for(text) {
+    this.text = text.trim();
+    let is_first = true;
+    this.search.ask(text, this.first, this.last, (verdicts, is_done) => {
+      if (verdicts === undefined) return;
+      this.is_match = new Set();
+      verdicts?.forEach((verdict, index) => { if (verdict === 1) this.is_match.add(this.shown(this.first + index)); });
+      set(this.counted, verdicts ? `${count(this.is_match.size, "match")}${is_done ? "" : " …"}` : "");
+      for (const [index, element] of this.list.drawn) element.classList.toggle("found", this.is_match.has(this.visible[index]));
+      if (is_first && this.is_match.size && !this.is_match.has(this.selected)) { is_first = false; this.next_match(1); }
+    });
   }
   back() {
     if (!this.text) return false;
     this.find.value = "";
-    this.search("");
+    this.search_for("");
     this.list.element.focus();
     return true;
   }
@@ -1279,7 +1287,8 @@ class TraceView {
       button("copy link", "copy a link to this span on this page", () => copy(location.href.split("#")[0] + link, "link")),
     ));
     const start = rows.start[row], length = rows.length[row], submitted = this.submitted(row);
-    if (span?.description) parts.push(make("p.error", `✖ ${lines(span.description)}`));
+    // Ray colours the names of tasks in what it says of exceptions.
+    if (span?.description) parts.push(make("p.error", `✖ ${lines(span.description.replace(/\x1b\[[\d;]*m/g, ""))}`));
     if (rows.silent.has(row)) parts.push(make("p.warning", `! ${visible(rows.silent.get(row))}`));
     if (rows.flags[row] & MISSING) fact("parent", "still running, or lost: it is in none of the files");
     else {
@@ -1456,7 +1465,8 @@ class ReportView {
   /** List the traces in which a name, a service or a function is. */
   show_traces(index) {
     if (!SEARCHED.includes(this.by)) return;
-    views.traces.filter_by(this.rows[index][0].toLowerCase());
+    const text = `"${this.rows[index][0].replace(/["\\]/g, "\\$&")}"`;
+    views.traces.filter_by(this.by === "function" ? text : `${this.by}=${text}`);
     location.hash = "";
   }
   back() { return false; }
@@ -1583,7 +1593,7 @@ const KEYS = [
   ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1))],
   ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a group", in_list(list => list.count && list.opened(list.cursor))],
   ["Esc q", ["Escape", "q"], "back; clears the filter or the search first", back],
-  ["/ Ctrl+F", ["/"], "filter the traces; in a trace: search names and details", () => { current.find?.focus(); current.find?.select(); }],
+  ["/ Ctrl+F", ["/"], "filter the traces, or search a trace, by a query: words, any~text, status=ERROR, duration>1s", () => { current.find?.focus(); current.find?.select(); }],
   ["n N", ["n"], "next and previous match", on(TraceView, view => view.next_match(1))],
   ["", ["N"], "", on(TraceView, view => view.next_match(-1))],
   ["e E", ["e"], "next and previous failure; in the list: open the newest", () => current.next_error?.(1)],
@@ -1715,9 +1725,10 @@ async function begin() {
   // A page of one trace shows it; back leads to the list of one.
   if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
   const is_list = !data.numbers.has(location.hash.slice(1).split("/")[0]);
+  data.are_rows_read = read_rows();
   // The list is there before the rows of its traces are read.
   if (is_list) route();
-  await read_rows();
+  await data.are_rows_read;
   addEventListener("hashchange", route);
   if (!is_list || data.numbers.has(location.hash.slice(1))) route();
   addEventListener("beforeprint", () => print(true));

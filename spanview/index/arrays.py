@@ -46,7 +46,7 @@ def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     if (rows[1:] < rows[:-1]).any():
         return copy_of(column)[rows]
     values = np.empty(len(rows), column.typecode)
-    firsts = [*range(0, len(column), CHUNK)]
+    firsts = [*range(0, max(1, len(column)), CHUNK)]
     for first, begin, end in zip(firsts, *np.searchsorted(rows, [firsts, [*firsts[1:], NO_ROW]]).tolist(), strict=True):
         values[begin:end] = np.asarray(column[first : first + CHUNK])[rows[begin:end] - first]
     return values

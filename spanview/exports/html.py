@@ -88,7 +88,8 @@ def _page() -> str:
 
 def script_text() -> str:
     """Return the script of a page."""
-    return _file("page.js").replace("/* {query.js} */", _file("query.js"))
+    parts = ("query.js", "flame.js")
+    return reduce(lambda text, name: text.replace(f"/* {{{name}}} */", _file(name)), parts, _file("page.js"))
 
 
 def _file(name: str) -> str:

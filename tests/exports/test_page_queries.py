@@ -17,22 +17,19 @@ import pytest
 
 from browsers import Windows, chromium, shown
 from builders import Builder, store_of, time_text
+from html_blocks import open_page
 from seeds import THOROUGH, sample
 from spanview.analysis.query.matches import rows_that_match
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.written import quoted
-from spanview.exports import html
-from spanview.exports.losses import Losses
-from spanview.exports.surroundings import Surroundings
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import QueryError
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from builders import Document
-    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 # One browser for all.
@@ -99,18 +96,9 @@ def windows() -> Iterator[Windows]:
         yield Windows(started)
 
 
-def _unended(store: Store) -> Mapping[int, Unended]:
-    """Return what processes say of spans without an end, as a command asks them."""
-    return {} if store.ask_lives is None else store.ask_lives(store).unended()
-
-
 def answers_of(store: Store, queries: list[str], path: Path, windows: Windows) -> list[Any]:
-    """Return what a page of a store answers, which lets itself be asked here as it doesn't else."""
-    with pytest.MonkeyPatch.context() as patch:
-        script = html.script_text().rpartition("})();")[0] + "globalThis.inside = { queries, data, span_id };\n})();\n"
-        patch.setattr(html, "script_text", lambda: script)
-        chunks = html.html_chunks(store, store.traces_in_order(), Losses("html"), Surroundings(_unended))
-        path.write_bytes(b"".join(chunks))
+    """Return what a page of a store answers, by what is inside it."""
+    path.write_bytes(open_page(store, "queries", "data", "span_id"))
     with shown(windows, path) as look:
         answers: list[Any] = look.page.evaluate(_ASK, queries)
     return answers

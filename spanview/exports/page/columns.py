@@ -131,11 +131,19 @@ class Columns:
             "names": [*map(self._cut, names)],
             "short": {str(number): self._cut(text) for number, text in short.items()},
             "services": [*map(self._cut, self._services.numbers)],
+            "routes": {str(self._names.numbers[name]): self._cut(route) for name, route in self._routes()},
             "files": [*self._files.numbers],
             "kinds": KIND_NAMES,
             "causes": [[letter, cause.brief] for cause, letter in LETTERS.items()],
             "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
         }
+
+    def _routes(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of the page's spans that have a route, and the route, after which call paths are called."""
+        self._groups.find_routes()
+        for number, route in self._groups.groups.items():
+            if (name := self._store.names.texts[number]) in self._names.numbers:
+                yield name, route
 
     @property
     def rows(self) -> dict[str, Any]:

@@ -508,7 +508,7 @@ class TracesView {
     this.text = text;
     if (current !== this || !this.search) return;
     this.asked = text;
-    this.search.ask(text, 0, data.rows?.size ?? 0, verdicts => {
+    this.search.ask(text, 0, Infinity, verdicts => {
       // A mistake leaves the list as it is.
       if (verdicts === undefined) return;
       this.matching = verdicts && new Set();
@@ -719,7 +719,7 @@ class Search {
     await data.are_rows_read;
     if (!is_wanted()) return;
     try {
-      const verdicts = await queries.ask(queries.understood(text), first, last, (some, share) => {
+      const verdicts = await queries.ask(queries.understood(text), first, Math.min(last, data.rows.size), (some, share) => {
         if (is_wanted()) { if (some) found(some, false); this.say(`searching … ${Math.round(100 * share)}%`, false); }
         return is_wanted();
       });
@@ -1538,6 +1538,10 @@ class CheckView {
   back() { return false; }
 }
 
+// -- call paths -------------------------------------------------------------------------------------------------------
+
+/* {flame.js} */
+
 // -- which view is shown ----------------------------------------------------------------------------------------------
 
 const views = {};
@@ -1556,6 +1560,7 @@ function route() {
     current = new TraceView(trace);
     views.traces.current = trace;
   } else current = (where && views[where]) || views.traces;
+  views.flame.only = current === views.flame ? data.numbers.get(span) : undefined;
   current.open(main);
   if (span && trace !== undefined) find_span(current, span);
   else if (trace !== undefined && at_error) current.first_error();
@@ -1565,7 +1570,7 @@ function route() {
     const is_it = views[link.hash.slice(1) || "traces"] === current || (link.hash === "" && current instanceof TraceView);
     if (is_it) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
-  (current.list?.element ?? main.firstChild).focus({ preventScroll: true });
+  (current.list?.element ?? current.element ?? main.firstChild).focus({ preventScroll: true });
 }
 function find_span(view, id) {
   for (let row = view.first; row < view.last; row++) if (span_id(row) === id) { view.go_to(row); return; }
@@ -1575,6 +1580,12 @@ function find_span(view, id) {
 function toggle(view) {
   if (views[view]) location.hash = current === views[view] ? "" : view; else say(`no ${view} here`);
 }
+/** Show the call paths of the open trace, or of those that are listed, or go back to these. */
+function toggle_flame() {
+  if (current instanceof FlameView) back_from_flame();
+  else location.hash = current instanceof TraceView ? `flame/${trace_key(current.trace)}` : "flame";
+}
+function back_from_flame() { location.hash = current.only === undefined ? "" : trace_key(current.only); }
 function back() {
   if (current.back?.()) return;
   if (current !== views.traces) location.hash = "";
@@ -1583,15 +1594,15 @@ function back() {
 // -- keys -------------------------------------------------------------------------------------------------------------
 
 const on = (kind, run) => () => { if (current instanceof kind) run(current); };
-const in_list = run => () => { if (current.list) run(current.list); };
+const in_list = (run, in_flame) => () => { if (current.list) run(current.list); else if (current instanceof FlameView) in_flame?.(current); };
 const KEYS = [
-  ["↑ k", ["ArrowUp", "k"], "one row up", in_list(list => list.go(list.cursor - 1))],
-  ["↓ j", ["ArrowDown", "j"], "one row down", in_list(list => list.go(list.cursor + 1))],
+  ["↑ k", ["ArrowUp", "k"], "one row up", in_list(list => list.go(list.cursor - 1), view => view.move(-1))],
+  ["↓ j", ["ArrowDown", "j"], "one row down", in_list(list => list.go(list.cursor + 1), view => view.move(1))],
   ["PgUp", ["PageUp"], "one page up", in_list(list => list.go(list.cursor - list.page()))],
   ["PgDn", ["PageDown"], "one page down", in_list(list => list.go(list.cursor + list.page()))],
-  ["g Home", ["g", "Home"], "to the first row", in_list(list => list.go(0))],
-  ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1))],
-  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a group", in_list(list => list.count && list.opened(list.cursor))],
+  ["g Home", ["g", "Home"], "to the first row", in_list(list => list.go(0), view => view.edge(false))],
+  ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1), view => view.edge(true))],
+  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a group; in Flame: zoom in", in_list(list => list.count && list.opened(list.cursor), view => view.come_closer())],
   ["Esc q", ["Escape", "q"], "back; clears the filter or the search first", back],
   ["/ Ctrl+F", ["/"], "filter the traces, or search a trace, by a query: words, any~text, status=ERROR, duration>1s", () => { current.find?.focus(); current.find?.select(); }],
   ["n N", ["n"], "next and previous match", on(TraceView, view => view.next_match(1))],
@@ -1599,8 +1610,8 @@ const KEYS = [
   ["e E", ["e"], "next and previous failure; in the list: open the newest", () => current.next_error?.(1)],
   ["", ["E"], "", on(TraceView, view => view.next_error(-1))],
   ["f", ["f"], "list only failed traces; in a trace: fit the selected span", () => (current instanceof TraceView ? current.fit() : current.toggle_failed?.())],
-  ["← h", ["ArrowLeft", "h"], "collapse, or go to the parent", on(TraceView, view => view.collapse())],
-  ["→ l", ["ArrowRight", "l"], "expand, or go to the first child", on(TraceView, view => view.expand())],
+  ["← h", ["ArrowLeft", "h"], "collapse, or go to the parent; in Flame: the block before", () => (current instanceof FlameView ? current.beside(-1) : on(TraceView, view => view.collapse())())],
+  ["→ l", ["ArrowRight", "l"], "expand, or go to the first child; in Flame: the next block", () => (current instanceof FlameView ? current.beside(1) : on(TraceView, view => view.expand())())],
   ["[ ]", ["["], "collapse all, expand all", on(TraceView, view => view.collapse_all())],
   ["", ["]"], "", on(TraceView, view => view.expand_all())],
   ["p", ["p"], "go to the parent", on(TraceView, view => view.go_to_parent())],
@@ -1615,7 +1626,7 @@ const KEYS = [
   ["< >", ["<"], "earlier, later; also Shift and the wheel", on(TraceView, view => view.pan(-.25))],
   ["", [">"], "", on(TraceView, view => view.pan(.25))],
   ["0", ["0"], "the whole trace", on(TraceView, view => view.show(view.whole))],
-  ["s S", ["s"], "sort by the next column; reverse the order", () => next_order(1)],
+  ["s S", ["s"], "sort by the next column; reverse the order; in Flame: by total or self time", () => next_order(1)],
   ["", ["S"], "", () => next_order(0)],
   ["b", ["b"], "group by the next key", on(ReportView, view => view.next_group())],
   ["y", ["y"], "copy the span id, or the trace id", copy_id],
@@ -1623,6 +1634,7 @@ const KEYS = [
   ["", ["A"], "", () => toggle("calls")],
   ["", ["H"], "", () => toggle("requests")],
   ["", ["L"], "", () => toggle("workers")],
+  ["F", ["F"], "flame graph of the listed traces, or of the open one: where the time goes, by call path", toggle_flame],
   ["x", ["x"], "what took the time, what failed and what is missing, above the traces", () => views.traces.toggle_explanation()],
   ["!", ["!"], "findings and problems", () => toggle("check")],
   ["T", ["T"], "light or dark", next_theme],
@@ -1632,6 +1644,7 @@ const KEYS = [
 const ACTIONS = new Map(KEYS.flatMap(([, names, , run]) => names.map(name => [name, run])));
 
 function next_order(by) {
+  if (current instanceof FlameView) current.next_width();
   if (!current.order) return;
   if (!by) { current.sort(current.order.key, !current.order.up); return; }
   const keys = current.columns.map(column => column.key);
@@ -1712,10 +1725,10 @@ async function begin() {
   const titles = { stats: "Stats", calls: "Calls", requests: "Requests", workers: "Workers" };
   const reports = Object.entries(data.reports).filter(([, tables]) => Object.keys(tables).length);
   document.getElementById("views").replaceChildren(
-    link("Traces", ""), ...reports.map(([view]) => link(titles[view], view)), link(bad ? `Check ${whole(bad)}` : "Check", "check"));
+    link("Traces", ""), ...reports.map(([view]) => link(titles[view], view)), link("Flame", "flame"), link(bad ? `Check ${whole(bad)}` : "Check", "check"));
   const errors = data.traces.errors.reduce((sum, number) => sum + number, 0), spans = data.traces.spans.reduce((sum, number) => sum + number, 0);
   set(document.getElementById("totals"), `${count(data.count, "trace")} · ${count(spans, "span")}${errors ? ` · ✖ ${count(errors, "error")}` : ""}`);
-  Object.assign(views, { traces: new TracesView(), check: new CheckView() },
+  Object.assign(views, { traces: new TracesView(), check: new CheckView(), flame: new FlameView() },
     Object.fromEntries(reports.map(([view, tables]) => [view, new ReportView(titles[view], tables)])));
   show_zone();
   document.getElementById("zone").addEventListener("click", next_zone);
@@ -1724,7 +1737,7 @@ async function begin() {
   addEventListener("keydown", pressed);
   // A page of one trace shows it; back leads to the list of one.
   if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
-  const is_list = !data.numbers.has(location.hash.slice(1).split("/")[0]);
+  const where = location.hash.slice(1).split("/")[0], is_list = where !== "flame" && !data.numbers.has(where);
   data.are_rows_read = read_rows();
   // The list is there before the rows of its traces are read.
   if (is_list) route();

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query.everywhere import ID, LITERAL, MIN_ID_DIGITS
-from spanview.analysis.query.parse import DURATION_KEYS, MAX_DEPTH, OWN_KEYS, TOKENS
+from spanview.analysis.query.keys import DURATION_KEYS, OWN_KEYS
+from spanview.analysis.query.parse import MAX_DEPTH, TOKENS
 from spanview.analysis.query.terms import KINDS, OUTCOMES
 from spanview.analysis.query.timetext import DURATIONS, PATTERNS, TIMES, UNITS_NS
 from spanview.analysis.query.values import NUMBERS

@@ -97,33 +97,11 @@ __all__ = [
     "load",
 ]
 
-_HOMES = {
-    "spanview.api.captured": ("CapturedSpans",),
-    "spanview.api.spans": ("from_spans",),
-    "spanview.api.following": ("follow",),
-    "spanview.api.report": ("Explanation", "Report"),
-    "spanview.api.rows": (
-        *("Amounts", "Call", "CallGroup", "Difference", "Finding", "Group", "PathShare", "Request", "RequestGroup"),
-        "Sentence",
-    ),
-    "spanview.api.store": ("Store", "diff", "export", "load"),
-    "spanview.api.trace": ("Answer", "AnswerPart", "Node", "PathSection", "Trace"),
-    "spanview.model.problems": (
-        *(
-            "CollectError",
-            "DiffError",
-            "ExportError",
-            "NoSuchPathError",
-            "PushError",
-            "QueryError",
-            "ReceiveError",
-            "SpanviewError",
-            "TraceNotFoundError",
-        ),
-        *("Problem", "ProblemKind", "Severity", "Summary", "Warnings"),
-    ),
-    "spanview.model.span": ("Event", "Link", "Resource", "Scope", "Source", "Span", "Status"),
-}
+_HOMES = (
+    *("model.problems", "model.span"),
+    *(f"api.{module}" for module in ("rows", "report", "trace", "store", "spans", "following", "captured")),
+)
+"""Where these are, each before those that import it."""
 
 
 # A type checker that saw it would take any name for one of the package's.
@@ -131,12 +109,13 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         """Import a public name when it is used first: `spanview --help` loads next to nothing."""
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is None:
-            raise AttributeError(f"module 'spanview' has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(home), name)
+        for home in _HOMES if name in __all__ else ():
+            module = import_module(f"spanview.{home}")
+            if name in vars(module):
+                return vars(module)[name]
+        raise AttributeError(f"module 'spanview' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

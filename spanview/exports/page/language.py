@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query.everywhere import ID, LITERAL, MIN_ID_DIGITS
-from spanview.analysis.query.keys import DURATION_KEYS, OWN_KEYS
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.parse import MAX_DEPTH, TOKENS
 from spanview.analysis.query.terms import KINDS, OUTCOMES
 from spanview.analysis.query.timetext import DURATIONS, PATTERNS, TIMES, UNITS_NS
@@ -23,8 +23,7 @@ from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 _BLANKS: Final = r"\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """What `\\s` matches here; JavaScript has another list."""
 _TAKES: Final[dict[str, list[object]]] = {
-    **{key: ["duration" if key in DURATION_KEYS else "text"] for key in sorted(OWN_KEYS)},
-    **{key: ["number"] for key in ("depth", "pid", "trace.spans", "trace.errors")},
+    **{key: [own.takes.name.lower()] for key, own in OWN_KEYS.items()},
     "kind": ["choice", *KINDS],
     "status": ["choice", *STATUS_NAMES],
     "finding": ["named", *OF_SPANS],
@@ -32,7 +31,6 @@ _TAKES: Final[dict[str, list[object]]] = {
     "trace.complete": ["named", "true", "false"],
     "trace": ["id", TRACE_ID_DIGITS],
     "span": ["id", SPAN_ID_DIGITS],
-    "start": ["moment"],
 }
 """What each key is compared with."""
 

@@ -96,7 +96,6 @@ _LATER_KEYS: Final = frozenset(
 _PENDING: Final = b"pending_span"
 _ODD_SHARE: Final = 4
 """If more than one span in this many is unusual, decoding them one by one costs more than decoding all."""
-_PROBED_LINES: Final = 16
 _COMMA: Final = ord(",")
 
 
@@ -130,18 +129,10 @@ class OtlpScanner:
         self._ends = KnownTexts(_status_in_end)
         self._resources: dict[tuple[int, int], int] = {}
         """By the numbers of service and process."""
-        self._are_plain = True
 
     def take(self, data: bytearray, buffer: Bytes, lines: Lines) -> list[dict[str, NDArray[Any]]]:
         """Return columns of the spans of lines that fit, those of `COLUMNS`; a margin follows the bytes."""
-        plain, others = no_spans(), np.arange(len(lines.starts))
-        # Neighbours are mostly of one writer: once none was plain, all are tried only where some of a few are.
-        if not self._are_plain:
-            probed = lines.at(np.flatnonzero(lines.counts == 1)[:_PROBED_LINES])
-            self._are_plain = len(self._take_plain(data, buffer, probed)[0]["start"]) > 0
-        if self._are_plain:
-            plain, others = self._take_plain(data, buffer, lines)
-            self._are_plain = len(plain["start"]) > 0
+        plain, others = self._take_plain(data, buffer, lines)
         return [plain, self._take_any(data, buffer, lines.at(others))]
 
     def _take_plain(self, data: bytearray, buffer: Bytes, lines: Lines) -> tuple[dict[str, NDArray[Any]], Places]:

@@ -41,7 +41,8 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
     spans, names = store.spans, store.names.texts
     guessed: dict[int, Guess] = {}
     child_names: dict[int, set[int]] = {}
-    children_of = _below_missing(tree)
+    nodes = enumerate(tree.missing, len(tree.rows))
+    children_of = {span_id: [tree.rows[child] for child in tree.children(node)] for node, span_id in nodes}
     for span_id, rows in children_of.items():
         called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
         if len(called) == 1 and (name := called.pop()).endswith(RAN):
@@ -81,22 +82,21 @@ def begun_calls(store: Store, calls: Sequence[int]) -> set[int]:
     Args:
         calls: Those of all traces that are asked for.
     """
+    from spanview.index.forest import MISSING, forest_of
+
     spans, by_trace = store.spans, defaultdict[int, list[int]](list)
     for row in calls[-_MAX_PAIRS:]:
         by_trace[spans.trace[row]].append(row)
+    forest, below = forest_of(store, by_trace), defaultdict[int, dict[int, list[int]]](dict)
+    for row in forest.rows[forest.parents == MISSING].tolist():
+        below[spans.trace[row]].setdefault(spans.parent_id[row], []).append(row)
     begun = set[int]()
-    for trace, rows in by_trace.items():
-        below = _below_missing(store.tree(trace)).values()
-        for children in below if len(below) * len(rows) <= _MAX_PAIRS else ():
+    for trace, parents in below.items():
+        rows = by_trace[trace]
+        for children in parents.values() if len(parents) * len(rows) <= _MAX_PAIRS else ():
             if all(spans.kind[row] != CONSUMER for row in children):
                 begun.update(_only_call(store, rows, children))
     return begun
-
-
-def _below_missing(tree: TraceTree) -> dict[int, list[int]]:
-    """Return the rows of the children of each missing parent, by its span id."""
-    nodes = enumerate(tree.missing, len(tree.rows))
-    return {span_id: [tree.rows[child] for child in tree.children(node)] for node, span_id in nodes}
 
 
 def _only_call(store: Store, calls: Sequence[int], children: list[int]) -> list[int]:

@@ -11,16 +11,16 @@ traces      by their first row; names, services and processes, too
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from spanview.index.arrays import runs_of
-from spanview.index.room import are_scanned, forget_slots
+from spanview.index.arrays import array_of, runs_of, slices
+from spanview.index.room import are_scanned, forget_slots, narrow
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
 
-_OFFSET_BITS: Final = 40
-"""Bits that hold the offsets of usual files; with the number of the file they fit one word."""
 _ROW_BITS: Final = np.uint64(32)
 
 
@@ -43,12 +41,14 @@ def arrange(intake: Intake) -> Sequence[int]:
         The new number of each file, by the one that it had.
     """
     spans = intake.spans
-    spans.widen()
     forget_slots(intake)
+    narrow(spans)
     files = np.array(sorted(range(len(intake.sources)), key=intake.source_order), np.int64)
     new_files = _inverse(files)
     intake.sources[:] = [intake.sources[number] for number in files.tolist()]
-    _fill(spans, "source", new_files[np.asarray(spans.source)])
+    # Where the last files have no spans, the numbers of others may need larger items than before.
+    spans.source = array_of(np.min_scalar_type(len(files)).char, np.asarray(spans.source))
+    _renumber(spans.source, new_files)
     rows = _rows_in_order(spans)
     new_rows = _inverse(rows)
     is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.moved]]
@@ -56,9 +56,9 @@ def arrange(intake: Intake) -> Sequence[int]:
         _fill(spans, name, np.asarray(getattr(spans, name))[rows])
     del rows
     for name, texts in (("name", intake.names), ("service", intake.services), ("process", intake.processes.texts)):
-        _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
+        _renumber(getattr(spans, name), _number_texts(texts, np.asarray(getattr(spans, name))))
     new_traces = _arrange_traces(intake, new_rows)
-    intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
+    intake.take_numbers(numbers := array_of("I", new_files), array_of("I", new_rows), array_of("I", new_traces))
     intake.scanned, intake.moved = runs_of(is_scanned), {*moved.tolist()}
     return numbers
 
@@ -69,12 +69,6 @@ def _inverse(order: Places) -> Rows32:
     return inverse
 
 
-def _array(typecode: str, values: NDArray[Any]) -> array[int]:
-    column = array(typecode)
-    column.frombytes(np.ascontiguousarray(values, typecode).view(np.uint8).data)
-    return column
-
-
 def _fill(table: object, name: str, values: NDArray[Any]) -> None:
     """Fill a column of a table in its place, as new memory takes longer than filling it; there may be fewer rows."""
     column = getattr(table, name)
@@ -83,21 +77,35 @@ def _fill(table: object, name: str, values: NDArray[Any]) -> None:
     np.asarray(column)[:] = values
 
 
+def _renumber(column: array[int], new: NDArray[Any]) -> None:
+    """Put new numbers in the place of old ones, by which they are found."""
+    values = np.asarray(column)
+    for part in slices(len(values)):
+        values[part] = new[values[part]]
+
+
 def _rows_in_order(spans: SpanTable) -> Places:
     files, offsets = np.asarray(spans.source), np.asarray(spans.offset)
     if not len(files):
         return np.empty(0, np.int64)
-    if int(offsets.max()) >> _OFFSET_BITS or int(files.max()) >> (64 - _OFFSET_BITS):
+    # Rows come in long runs that are in order.
+    breaks = np.flatnonzero((files[1:] != files[:-1]) | (offsets[1:] < offsets[:-1]))
+    begins, lasts = np.append(0, breaks + 1), np.append(breaks, len(files) - 1)
+    order = np.lexsort((offsets[begins], files[begins]))
+    begins, lasts = begins[order], lasts[order]
+    if ((files[begins[1:]] == files[lasts[:-1]]) & (offsets[begins[1:]] < offsets[lasts[:-1]])).any():
         return np.lexsort((offsets, files))
-    # Rows come in long runs that are in order; sorting by one key, and one that keeps them, is quick with these.
-    return np.argsort(files.astype(np.uint64) << np.uint64(_OFFSET_BITS) | offsets, kind="stable")
+    steps = np.ones(len(files), np.int64)
+    steps[np.append(0, np.cumsum(lasts - begins + 1)[:-1])] = begins - np.append(0, lasts[:-1])
+    return np.cumsum(steps, out=steps)
 
 
 def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
     """Number texts by the rows that have them first, and forget those that no row has; return their new numbers."""
     first = np.full(len(texts.texts), NO_ROW, np.uint32)
     # Of several values for one place the last one stays.
-    first[column[::-1]] = np.arange(len(column), dtype=np.uint32)[::-1]
+    for part in [*slices(len(column))][::-1]:
+        first[column[part][::-1]] = np.arange(part.start, part.stop)[::-1]
     numbers = np.flatnonzero(first != NO_ROW)
     numbers = numbers[np.argsort(first[numbers])]
     new = np.zeros(len(texts.texts), np.int64)
@@ -118,7 +126,8 @@ def _arrange_traces(intake: Intake, new_rows: Rows32) -> Rows32:
     # By trace, then row.
     keys = column.astype(np.uint64)
     keys <<= _ROW_BITS
-    keys |= np.arange(len(keys), dtype=np.uint64)
+    for part in slices(len(keys)):
+        keys[part] |= np.arange(part.start, part.stop, dtype=np.uint64)
     keys.sort()
     rows = keys.astype(np.uint32)
     keys >>= _ROW_BITS
@@ -134,9 +143,10 @@ def _arrange_traces(intake: Intake, new_rows: Rows32) -> Rows32:
     for name, values in (("first_row", rows[firsts]), ("last_row", rows[lasts]), ("root_row", roots)):
         _fill(traces, name, values)
     del keys
-    next_row = np.asarray(spans.next_row)
-    next_row[:] = NO_ROW
-    next_row[rows[:-1][goes_on]] = rows[1:][goes_on]
+    following, next_row = np.full(len(rows), NO_ROW, np.uint32), np.asarray(spans.next_row)
+    following[:-1][goes_on] = rows[1:][goes_on]
+    for part in slices(len(rows)):
+        next_row[rows[part]] = following[part]
     new = _inverse(order)
-    _fill(spans, "trace", new[column])
+    _renumber(spans.trace, new)
     return new

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
-from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
@@ -25,8 +24,7 @@ Words: TypeAlias = "NDArray[np.uint64]"
 
 _FEW: Final = 16
 """Rows of which a table has so many times more are looked up one by one."""
-CHUNK: Final = 1 << 16
-"""Rows of a column that are copied or renumbered together: they stay in the processor's cache."""
+_PART_ROWS: Final = 1 << 16
 _FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
 _SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
 _HALF_BITS: Final = np.uint64(32)
@@ -38,6 +36,13 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
     return np.asarray(column[:])
 
 
+def array_of(typecode: str, values: NDArray[Any]) -> array[int]:
+    """Return a column of a table with some values."""
+    column = array(typecode)
+    column.frombytes(np.ascontiguousarray(values, typecode).view(np.uint8).data)
+    return column
+
+
 def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     """Return what a column of a table has now for some rows, without a copy of all of it where they are few."""
     if _FEW * len(rows) < len(column):
@@ -46,16 +51,16 @@ def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     if (rows[1:] < rows[:-1]).any():
         return copy_of(column)[rows]
     values = np.empty(len(rows), column.typecode)
-    firsts = [*range(0, max(1, len(column)), CHUNK)]
-    for first, begin, end in zip(firsts, *np.searchsorted(rows, [firsts, [*firsts[1:], NO_ROW]]).tolist(), strict=True):
-        values[begin:end] = np.asarray(column[first : first + CHUNK])[rows[begin:end] - first]
+    for part in slices(len(column)):
+        begin, end = np.searchsorted(rows, (part.start, part.stop)).tolist()
+        values[begin:end] = np.asarray(column[part])[rows[begin:end] - part.start]
     return values
 
 
-def chunks_of(column: array[int], size: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the first so many values of a column of a table, some at a time, and the row of the first of these."""
-    for first in range(0, size, CHUNK):
-        yield first, np.asarray(column[first : min(first + CHUNK, size)])
+def slices(count: int) -> Iterator[slice]:
+    """Cut so many rows of a column: as many as are copied or renumbered together stay in the processor's cache."""
+    for first in range(0, count, _PART_ROWS):
+        yield slice(first, min(first + _PART_ROWS, count))
 
 
 def hashes_of(first: Words, second: Words) -> Words:

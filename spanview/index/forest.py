@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from spanview.index.arrays import chunks_of, copy_of, hashes_of, values_at
+from spanview.index.arrays import copy_of, hashes_of, slices, values_at
 from spanview.index.tree import SKEW_NS, TraceTree
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -207,9 +207,10 @@ def _made(store: Store, traces: Iterable[int] | None) -> Forest:
         is_chosen = np.zeros(int(numbers.max(initial=0)) + 2, np.bool_)
         is_chosen[numbers] = True
         found = [
-            np.flatnonzero(is_chosen.take(chunk, mode="clip")) + first for first, chunk in chunks_of(spans.trace, size)
+            np.flatnonzero(is_chosen.take(np.asarray(spans.trace[part]), mode="clip")) + part.start
+            for part in slices(size)
         ]
-        rows = np.concatenate(found) if found else np.empty(0, np.int64)
+        rows = np.concatenate([np.empty(0, np.int64), *found])
     of_rows, ids, parent_ids, starts = (
         _values(column, rows, size) for column in (spans.trace, spans.span_id, spans.parent_id, spans.start_ns)
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spanview.index.arrays import hashes_of
+from spanview.index.arrays import array_of, hashes_of
 from spanview.index.memory import release_freed
 from spanview.index.table import NARROWED
 from spanview.model.problems import Warnings
@@ -17,19 +17,23 @@ if TYPE_CHECKING:
 
     from spanview.index.arrays import Flags, Places, Words
     from spanview.index.intake import Intake
+    from spanview.index.table import SpanTable
 
 
 def give_up_room(intake: Intake) -> None:
     """Let go of what only adding needs; it comes again when something is added, or asked for by its ids."""
-    spans = intake.spans
-    for name in NARROWED:
-        values = np.asarray(getattr(spans, name))
-        column = array(np.min_scalar_type(values.max()).char)
-        column.frombytes(values.astype(column.typecode).view(np.uint8).data)
-        setattr(spans, name, column)
-
+    narrow(intake.spans)
     forget_slots(intake)
     release_freed()
+
+
+def narrow(spans: SpanTable) -> None:
+    """Give columns the smallest items that hold what is in them."""
+    for name in NARROWED:
+        column = getattr(spans, name)
+        typecode = np.min_scalar_type(np.asarray(column).max(initial=0)).char
+        if typecode != column.typecode:
+            setattr(spans, name, array_of(typecode, np.asarray(column)))
 
 
 def forget_slots(intake: Intake) -> None:

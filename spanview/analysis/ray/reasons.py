@@ -8,7 +8,8 @@ f           status ERROR                                     submit failed
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
-s, r.check  of Ray Serve's own                               Ray Serve's own: it may listen, or be refused
+s, r.check  of Ray Serve's own                               Ray Serve's own: it may listen until Serve ends
+r, r        Serve's routing calls a replica again            Ray Serve's own, likely: the first was full, or gone
 f           Ray's own events say it                          as they say: worker died, waiting, …; certain
 f           nothing but f can have made what has no parent   began, likely: it ran, died, or was cancelled
 f           nothing of these                                 no attempt seen: it waited, ran, died, …
@@ -69,7 +70,7 @@ class Reason(StrEnum):
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
     SERVES_OWN = "Ray Serve's own"
-    """A call of its own, which may listen until Serve ends, or which a full replica refused."""
+    """A call of its own, which may listen until Serve ends, or a request that it handed to another replica."""
     BEGUN = "began, no end seen"
     """What ran below it is here."""
     UNKNOWN = "no attempt seen"
@@ -254,6 +255,7 @@ class _Reasons:
         self._begun = begun_calls(store, calls.without_attempt)
         self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
         """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
+        self._last_routed = self._last_of_routings()
         self._told = told_outcomes(store, calls.without_attempt)
         """What Ray's own events say of calls without an attempt, by row."""
         unexplained = {*calls.without_attempt}
@@ -317,6 +319,15 @@ class _Reasons:
                     key = actor, spans.process[producer]
                     last[key] = max(last.get(key, NO_TIME), spans.start_ns[producer])
         return last
+
+    def _last_of_routings(self) -> dict[tuple[int, int], int]:
+        """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
+        spans, rows = self._store.spans, self._all_calls.rows
+        requests = rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(is_serve_call)])].tolist()
+        return {
+            (spans.trace[row], spans.parent_id[row]): spans.start_ns[row]
+            for row in sorted(requests, key=spans.start_ns.__getitem__)
+        }
 
     def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
         """Return what the attempts of actors show; a process runs at most one actor."""
@@ -444,8 +455,16 @@ class _Reasons:
         return Why(Reason.UNTRACED, text) if text else None
 
     def _of_serve(self, call: _CallWithoutAttempt) -> Why | None:
-        text = "what listens ends with Serve, and a full replica refuses requests"
-        return Why(Reason.SERVES_OWN, text, Certainty.CERTAIN) if call.function.startswith(_SERVES_OWN) else None
+        if not call.function.startswith(_SERVES_OWN):
+            return None
+        spans = self._store.spans
+        if not is_serve_call(call.function + SUBMITTED):
+            return Why(Reason.SERVES_OWN, "what listens ends with Serve", Certainty.CERTAIN)
+        routing, start_ns = (spans.trace[call.row], spans.parent_id[call.row]), spans.start_ns[call.row]
+        if routing[1] and self._last_routed.get(routing, NO_TIME) > start_ns:
+            return Why(Reason.SERVES_OWN, "its replica was full, or gone: Ray Serve called one again")
+        # A request that nobody answered.
+        return None
 
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
         if call.row in self._begun:

@@ -72,15 +72,15 @@ def test_which_replica_ran_a_call(spans: list[tuple[str, float, float]], expecte
 
 
 def test_a_refused_call() -> None:
-    """A call that left no attempt below a routing was refused by a full replica, or was Serve's last one."""
+    """A call that left no attempt was refused by a full replica if its routing called again, or has no answer."""
     store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (CALL, 22, 1)))
     whys = reasons_of(store, calls_of(store))
     reasons = [whys[row].reason for row in sorted(whys, key=store.spans.start_ns.__getitem__)]
-    assert reasons == [Reason.SERVES_OWN] * 3
-    # Tracing skips nothing here, so no finding says so, and none advises what was done.
-    assert not diagnose(store).findings
+    assert reasons == [Reason.SERVES_OWN, Reason.SERVES_OWN, Reason.UNKNOWN]
+    # Tracing skips nothing here, so no finding says so.
+    assert {finding.kind: finding.count for finding in diagnose(store).findings} == {Kind.NO_ATTEMPT: 1}
     (function,) = functions_of(store, calls_of(store))
-    assert (function.serves_own, function.untraced, function.no_attempt) == (3, 0, 0)
+    assert (function.serves_own, function.untraced, function.no_attempt) == (2, 0, 1)
 
 
 def test_calls_of_the_controller() -> None:

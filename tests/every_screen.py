@@ -32,7 +32,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "calls_screen": ("A", "s"),
     "function_calls_screen": ("A", "enter"),
     "serve_screen": ("H", "s"),
-    "requests_screen": ("H", "enter"),
+    "RequestsScreen": ("H", "enter"),
     "log_screen": ("enter", "v"),
     "workers_screen": ("L", "right", "plus"),
     "flame_screen": ("F", "s"),
@@ -41,11 +41,11 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "check_screen": ("exclamation_mark", "enter"),
     "explanation_screen": ("x", "down", "down"),
     "help_screen": ("question_mark",),
-    "page_screen": ("question_mark", "G", "enter"),
+    "PageScreen": ("question_mark", "G", "enter"),
     "palette": ("colon",),
     "prompt": ("slash", "l", "e"),
 }
-"""Modules with a screen, or with what lies over one, and the keys that lead there."""
+"""Modules with a screen, or with what lies over one, and classes beside one, and the keys that lead there."""
 
 
 def documents() -> Iterator[Document]:
@@ -72,7 +72,7 @@ def is_at_rest(look: Look) -> bool:
 
 
 async def open_every_screen() -> None:
-    """Go each way, in a viewer of its own; print the module of what has the keys there."""
+    """Go each way, in a viewer of its own; print the modules and classes of what has the keys there."""
     data = Growing(*documents())
     data.add(*call_with_log(), path=str(LOGGED))
     for keys in WAYS.values():
@@ -83,7 +83,8 @@ async def open_every_screen() -> None:
                 await look.until(partial(is_at_rest, look))
             focused = look.app.focused
             parts = [look.screen] if focused is None else [look.screen, focused]
-            sys.stdout.write(" ".join(type(part).__module__.rpartition(".")[2] for part in parts) + "\n")
+            kinds = [(type(part).__module__.rpartition(".")[2], type(part).__name__) for part in parts]
+            sys.stdout.write(" ".join(name for names in kinds for name in names) + "\n")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def _find_nothing(trials: int, folder: Path) -> Figures:
         figures.expect(holds=not found, what=f"{what}: {found}")
         figures.trials += 1
     killed = _found(folder / "killed", _KILLED)
-    figures.expect(holds=len(killed) == 1 and "__main__.killed: lost" in killed[0], what=f"a killed worker: {killed}")
+    figures.expect(holds=len(killed) == 1 and "__main__.killed is lost" in killed[0], what=f"a killed worker: {killed}")
     return figures
 
 

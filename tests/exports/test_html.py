@@ -33,6 +33,7 @@ from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.formats import jsontext
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
 
@@ -241,6 +242,12 @@ def test_traces_are_stitched_at_once() -> None:
     with patch.object(Store, "tree", side_effect=AssertionError("stitched")):
         columns = Columns(store, store.traces_in_order(), {}, Losses("html"))
     assert len(columns.rows["depth"]) == len(store.spans)
+
+
+def test_rows_are_written_as_they_are() -> None:
+    """What a page has of all rows is encoded at once: nothing in it must be copied for strict JSON first."""
+    with patch.object(jsontext, "_strict", side_effect=AssertionError("copied")):
+        assert blocks_of(page_of(_many_traces(8)))
 
 
 def test_advice_names_what_was_read(tmp_path: Path) -> None:

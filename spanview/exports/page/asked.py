@@ -46,7 +46,7 @@ def asked(store: Store, traces: Sequence[int], unended: Mapping[int, Unended], c
         "outcome": _outcomes(store, unended, columns),
         "ran": _pairs((number, until[row] - spans.start_ns[row]) for number, row in columns.numbered(until)),
         "state": {
-            state: [] if lives is None else [number for number, _ in columns.numbered(lives.rows_in(state))]
+            state.value: [] if lives is None else [number for number, _ in columns.numbered(lives.rows_in(state))]
             for state in State
         },
         "root": [

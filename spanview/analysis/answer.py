@@ -29,6 +29,7 @@ import numpy as np
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import paths_in
+from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
@@ -253,7 +254,10 @@ def typical_answers(
     has_open = np.zeros(size, np.bool_)
     # Rows that arrive meanwhile have the other columns first.
     count = min(len(store.spans.next_row), len(ends_of_spans))
-    open_traces = copy_of(store.spans.trace)[:count][ends_of_spans[:count] == NO_TIME]
+    without = np.flatnonzero(ends_of_spans[:count] == NO_TIME)
+    # Lost attempts that another one made good keep nothing open.
+    without = without[~np.isin(without, [*errors_made_good(store)])] if len(without) else without
+    open_traces = copy_of(store.spans.trace)[without]
     has_open[open_traces[open_traces < size]] = True
     has_ended &= ~has_open[chosen]
     without_end, chosen = int((~has_ended).sum()), chosen[has_ended]

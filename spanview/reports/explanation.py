@@ -505,9 +505,10 @@ class _Explanation:
             by_function[calls[index].function].append(calls[index])
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
             attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
-            last = [self._spans.status[row] == ERROR for call in retried for row in call.attempts[-1:]]
+            rows = [row for call in retried for row in call.attempts[-1:]]
+            last = [self._spans.status[row] == ERROR or self._is_lost(row) for row in rows]
             ended = (
-                "the last one failed"
+                f"the last one {'was lost, too' if self._is_lost(rows[0]) else 'failed'}"
                 if len(last) == 1 and last[0]
                 else f"{count(sum(last), 'call')} failed for good"
                 if any(last)
@@ -524,20 +525,28 @@ class _Explanation:
             else:
                 again = f"{'was' if len(retried) == 1 else 'were'} tried again, as Ray says"
                 text = f"{calls_text} {f'took {attempts:,} attempts' if is_seen else again}"
-            why = self._why_again(newest.attempts[0]) if len(newest.attempts) > 1 else ""
+            why = self._why_again(newest.attempts) if len(newest.attempts) > 1 else ""
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
 
-    def _why_again(self, row: int) -> str:
-        """Return what became of an attempt that another one followed; empty where that isn't known."""
+    def _is_lost(self, row: int) -> bool:
+        return row in self._unended and self._unended[row].fate is Fate.LOST
+
+    def _why_again(self, attempts: Sequence[int]) -> str:
+        """Return what became of the attempts that others followed; empty where that isn't known of the first."""
+        row = attempts[0]
         if row in self._unended:
             unended = self._unended[row]
             likely = "likely " if unended.is_likely else ""
             was = {Fate.LOST: "was lost", Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
-            return f"the first attempt {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
+            which, kind = "the first attempt", attrgetter("fate", "reason", "is_likely")
+            alike = [kind(self._unended[one]) == kind(unended) for one in attempts[:-1] if one in self._unended]
+            if len(alike) == len(attempts) - 1 > 1 and all(alike) and unended.fate is Fate.LOST:
+                which, was = f"the first {len(alike):,} attempts", "were lost"
+            return f"{which} {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
         if self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
             return f"the first attempt failed: {raised}"
         return ""

@@ -307,3 +307,38 @@ def test_rays_own_traces_are_not_the_slowest(tmp_path: Path, call: str) -> None:
     own = build.span(f"{call} ray.remote", trace=1, duration=90_000, kind="PRODUCER")
     document = explained(folder_of(tmp_path, [own, *build.draw("root 0-100", trace=2)]))
     assert texts(document, "time")[0] == "the only trace of the program, root: 100 µs, all in root"
+
+
+@pytest.mark.parametrize("ends_well", [True, False])
+def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool) -> None:
+    """A trace has ended where its last attempt has, and each attempt that was lost is said to be."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    gone = {"host.name": platform.node(), "process.pid": 2**31 - 1}
+    documents = [build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)]
+    for span, start, duration in ((2, 20, None), (3, 90, None), (4, 190, 10 if ends_well else None)):
+        about: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids, "resource": gone}
+        documents.append(
+            build.span("f ray.remote_worker", span=span, parent=1, start=start, duration=duration, **about)
+        )
+    times = ((20, 50), (90, 120), (190, 200))
+    lines = (
+        line_of(
+            task,
+            {
+                "1": EPOCH_NS + (start - 20) * 1_000,
+                "8": EPOCH_NS + start * 1_000,
+                "11" if ends_well and attempt == len(times) - 1 else "12": EPOCH_NS + end * 1_000,
+            },
+            attempt=attempt,
+            error="" if ends_well and attempt == len(times) - 1 else "WORKER_DIED",
+        )
+        for attempt, (start, end) in enumerate(times)
+    )
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    folder = folder_of(tmp_path, [*documents, *build.draw("root 0-100", trace=2)])
+    document = explained(folder)
+    first, (retried,) = texts(document, "time")[0], texts(document, "retried")
+    assert first.startswith("the slowest of 2 traces, f: 200 µs" if ends_well else "the only trace that ended, root")
+    assert "1 call of f took 3 attempts; the first 2 attempts were lost (" in retried
+    assert retried.endswith("; the last one was lost, too") is not ends_well

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Share
     from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.calls import Call, Calls
+    from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.telling import Tell
@@ -276,7 +277,7 @@ class _Explanation:
         calls = self._calls.without(rays_own_names(self._store))
         known = self._known if self._is_whole else None
         functions = functions_of(self._store, calls, None, self._unended, known)
-        taken = {one.function: one.total_wait_ns + sum(one.known_runs_ns) for one in functions}
+        taken = {one.function: sum(_spent(one).values()) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
         taken_by_call = _taken(calls)
         in_order = sorted(functions, key=lambda one: (-taken[one.function], one.function))
@@ -285,11 +286,10 @@ class _Explanation:
             if not ns or not indices or ns < _LEAST_SHARE * whole:
                 return
             longest = calls[indices[int(taken_by_call[indices].argmax())]]
-            runs = sum(function.known_runs_ns)
             waited, *for_what = _CAUSES.split(waited_for_text(function), 1)
-            parts = filter(
-                None, (waited + "".join(f" ({text})" for text in for_what), f"{duration(runs)} running" * (runs > 0))
-            )
+            parts = [f"{duration(spent)} {what}" for what, spent in _spent(function).items() if spent]
+            if waited:
+                parts[0] = waited + "".join(f" ({text})" for text in for_what)
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
             text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
@@ -649,6 +649,17 @@ class _Explanation:
 
 def _is_of_ray(name: str) -> bool:
     return name.endswith((SUBMITTED, RAN))
+
+
+def _spent(function: Function) -> dict[str, int]:
+    """Return how long calls of a function took, in parts, its waiting first; an actor lives between constructors."""
+    is_constructor = function.function.endswith("__init__")
+    return {
+        "waiting": function.total_wait_ns,
+        "running": sum(function.known_runs_ns),
+        "between attempts": 0 if is_constructor else sum(function.retries_ns),
+        "after attempts without an end began": 0 if is_constructor else sum(function.unended_ns),
+    }
 
 
 def _taken(calls: Calls) -> NDArray[np.float64]:

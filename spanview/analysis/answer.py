@@ -257,6 +257,13 @@ def typical_answers(
     without = np.flatnonzero(ends_of_spans[:count] == NO_TIME)
     # Lost attempts that another one made good keep nothing open.
     without = without[~np.isin(without, [*errors_made_good(store)])] if len(without) else without
+    known = KnownCalls(store) if known is None else known
+    if store.ray is not None:
+        # Nor has a trace ended that has a call which waits or runs, as Ray said last.
+        open_calls = [
+            row for row, why in known.reasons.items() if why.may_run and why.outcome and not why.outcome.is_over
+        ]
+        without = np.append(without, np.array(open_calls, np.int64))
     open_traces = copy_of(store.spans.trace)[without]
     has_open[open_traces[open_traces < size]] = True
     has_ended &= ~has_open[chosen]
@@ -265,7 +272,6 @@ def typical_answers(
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
-    known = KnownCalls(store) if known is None else known
     of_median = answer_of(store, median, known=known)
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, known=known)

@@ -250,7 +250,9 @@ class _Explanation:
         text = f"{count(len(traces), 'trace')} with {count(spans, 'span')}"
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
-        yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed", "check")
+        failed = 0 if errors else sum(function.failed for function in self._functions)
+        but = f", but {count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost" if failed else ""
+        yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
         rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.
         others = [
@@ -271,12 +273,19 @@ class _Explanation:
         yield from self._of_requests(_MOST_OF_TIME)
         yield from self._on_paths(tell)
 
+    @cached_property
+    def _own_calls(self) -> Calls:
+        """The program's calls: what listens for as long as Ray and Serve live took no time of its own."""
+        return self._calls.without(rays_own_names(self._store))
+
+    @cached_property
+    def _functions(self) -> list[Function]:
+        known = self._known if self._is_whole else None
+        return functions_of(self._store, self._own_calls, None, self._unended, known)
+
     def _of_calls(self, most: int) -> Iterator[Statement]:
         """Yield what calls waited for and how long they ran, the functions first that took most."""
-        # What listens for as long as Ray and Serve live took no time of the program's.
-        calls = self._calls.without(rays_own_names(self._store))
-        known = self._known if self._is_whole else None
-        functions = functions_of(self._store, calls, None, self._unended, known)
+        calls, functions = self._own_calls, self._functions
         taken = {one.function: sum(_spent(one).values()) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
         taken_by_call = _taken(calls)
@@ -293,6 +302,8 @@ class _Explanation:
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
             text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
+            if without_end := function.running + function.no_end + function.lost:
+                text += f"; what {without_end:,} without an end ran isn't counted"
             sure = all(part.is_certain or not kind.is_known for kind, part in function.wait_parts)
             row = longest.attempts[-1] if longest.attempts else longest.row
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY

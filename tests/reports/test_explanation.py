@@ -343,6 +343,7 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     assert first.startswith("the slowest of 2 traces, f: 200 µs" if ends_well else "the only trace that ended, root")
     assert "1 call of f took 3 attempts; the first 2 attempts were lost (" in retried
     assert retried.endswith("; the last one was lost, too") is not ends_well
+    assert any(row["text"].endswith(f"({2 if ends_well else 3} times)") for row in document["rows"])
     (head,) = texts(document, "about")
     assert head.endswith("no span failed" if ends_well else "no span failed, but 1 call failed or was lost")
     spent = next(text for text in texts(document, "time") if text.startswith("1 call of f"))

@@ -112,8 +112,9 @@ def no_end(facts: Facts) -> Finding:
             return finding
         advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
         return replace(finding, known_advice=" ".join(advice))
-    named = [f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
-    more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
+    names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED])
+    named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in names.items()]
+    more = f"; and {len(lost) - names.total():,} more" if len(lost) > names.total() else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
     return replace(finding, known_advice=_advice_of_lost(facts, lost[0]))

@@ -112,9 +112,11 @@ def no_end(facts: Facts) -> Finding:
             return finding
         advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
         return replace(finding, known_advice=" ".join(advice))
-    names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED])
-    named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in names.items()]
-    more = f"; and {len(lost) - names.total():,} more" if len(lost) > names.total() else ""
+    names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost)
+    shown = [*names.items()][:_MAX_LOST_NAMED]
+    named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in shown]
+    left = len(lost) - sum(number for _, number in shown)
+    more = f"; and {left:,} more" if left else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
     return replace(finding, known_advice=_advice_of_lost(facts, lost[0]))

@@ -30,6 +30,14 @@ class BadJsonError(ValueError):
     """The text is no JSON document, or one that nests too deep to be decoded."""
 
 
+def loads_usual(data: bytes | bytearray | memoryview) -> Any:
+    """Decode one document that isn't null and has nothing unusual, not even NaN; None for any other."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+
+
 def loads_quick(data: bytes | bytearray | memoryview) -> Any:
     """Decode one document; integers over 64 bits may come back as floats.
 

@@ -18,8 +18,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import orjson
 
+from spanview.formats.jsontext import loads_usual
 from spanview.formats.ray_events import NO_STATE, STATES, TASK_ID_BYTES, TaskLines, is_event, updates_of
 from spanview.index.gather import WORD, Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
@@ -260,10 +260,7 @@ def _form_of(line: bytes) -> _Form | None:
 
 def _update_of(line: bytes) -> TaskUpdate | None:
     """Return what a line says of a task; None where it says anything else, or what isn't in columns."""
-    try:
-        event = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
+    event = loads_usual(line)
     updates = updates_of([event]).tasks if is_event(event) else ()
     if len(updates) != 1 or updates[0].message or updates[0].error or updates[0].fetched_ns:
         return None

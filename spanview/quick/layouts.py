@@ -11,11 +11,13 @@ in one line                                         value that follows
 , "start_time": "                                   a time of 27 characters
 ", "end_time": "                                    a time of 27 characters
 ", "status": {"status_code": "                      a code
+", "description": "                                 a text, or nothing of this
 "}, "attributes": {                                 attributes, which are skipped here
-}, "events": [], "links": [], "resource": {         the tail, which many records have in common
+}, "events": [                                      nothing mostly
+], "links": [], "resource": {                       the tail, which many records have in common
 
-Indented by 4, the white space differs. A record that has anything else, events or a description of the status for
-instance, is one for the general decoder.
+Indented by 4, the white space differs. A record that has anything else, links for instance, is one for the general
+decoder.
 
 Source: `ReadableSpan.to_json` of opentelemetry-sdk; `json.dumps` of the standard library writes both.
 """
@@ -40,7 +42,9 @@ class Layout:
     start_time: bytes
     end_time: bytes
     status: bytes
+    description: bytes
     attributes: bytes
+    events: bytes
     tail: bytes
 
 
@@ -55,7 +59,7 @@ def _layout(indent: int | None) -> Layout:
         "parent_id": 0,
         "start_time": _PLACEHOLDER,
         "end_time": _PLACEHOLDER,
-        "status": {"status_code": _PLACEHOLDER},
+        "status": {"status_code": _PLACEHOLDER, "description": _PLACEHOLDER},
         "attributes": {_PLACEHOLDER: 0},
         "events": [],
         "links": [],
@@ -65,8 +69,8 @@ def _layout(indent: int | None) -> Layout:
     *parts, before_tail, _ = text.encode().split(_PLACEHOLDER.encode())
     # White space follows the braces of attributes and resource, if they aren't empty.
     attributes = parts[-1][: parts[-1].rindex(b"{") + 1]
-    tail = before_tail[before_tail.index(b"}") : before_tail.rindex(b"{") + 1]
-    return Layout(*[*parts[:-1], attributes, tail])
+    begin, middle, end = before_tail.index(b"}"), before_tail.index(b"]"), before_tail.rindex(b"{") + 1
+    return Layout(*[*parts[:-1], attributes, before_tail[begin:middle], before_tail[middle:end]])
 
 
 ONE_LINE: Final = _layout(None)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Matches:
-    """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
+    """The records that fit so far: the positions of their next parts, and their columns."""
 
-    __slots__ = ("columns", "indexes", "positions")
+    __slots__ = ("columns", "positions")
 
-    def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
-        self.indexes, self.positions, self.columns = indexes, positions, columns
+    def __init__(self, positions: Places, **columns: NDArray[Any]) -> None:
+        self.positions, self.columns = positions, columns
 
     def keep(self, fits: Flags) -> bool:
         """Keep only those that fit; tell whether any were left out."""
@@ -27,7 +27,7 @@ class Matches:
             return False
         # Numbers choose quicker than flags.
         selected = np.flatnonzero(fits)
-        self.indexes, self.positions = self.indexes[selected], self.positions[selected]
+        self.positions = self.positions[selected]
         self.columns = {name: values[selected] for name, values in self.columns.items()}
         return True
 

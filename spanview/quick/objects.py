@@ -21,6 +21,7 @@ from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED
 from spanview.model.times import NO_TIME
 from spanview.quick import times
 from spanview.quick.known_rows import NO_NUMBER, KnownTexts
+from spanview.quick.texts import NAME_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from spanview.quick.brackets import Brackets, Objects
     from spanview.quick.texts import Names
 
-_OPEN, _QUOTE, _ZERO, _LAST_OF_TIME = b'{"0Z'
+_OPEN, _QUOTE, _BACKSLASH, _ZERO, _LAST_OF_TIME = b'{"\\0Z'
 _NULL: Final = np.uint64(word(b"null"))
 _NULL_MASK: Final = np.uint64(word(b"\xff" * len(b"null")))
 _MAX_DIGITS: Final = 9
@@ -40,7 +41,7 @@ _FEW: Final = 2
 """Lines that are less than one part in so many of the bytes from the first to the last are looked at in a copy."""
 MARGIN_BYTES: Final = 1024
 """Bytes after the last record in a buffer, so that reading beyond its end is possible."""
-_TEXT: Final = re.compile(rb'"((?:[^"\\\x00-\x1f]|\\.)*+)"')
+_TEXT: Final = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\.)*+"')
 
 
 class Lines(NamedTuple):
@@ -208,17 +209,19 @@ class Name:
 
     def take(self, data: bytearray, buffer: Bytes, places: Places) -> Found:
         """Return the numbers of texts."""
-        texts, lengths = self._names.texts_at(buffer, places + 1)
-        ends = places + 1 + lengths
-        fits = (buffer[ends] == _QUOTE) & (buffer[places] == _QUOTE)
-        # Of a name that is too long no end was found.
-        fits &= (lengths > 0) | (texts[:, 0] == _QUOTE)
-        numbers = self._names.find(texts, lengths, fits)
-        ends = ends + 1
+        begins, lengths, fits = places + 1, np.zeros_like(places), np.zeros(len(places), np.bool_)
+        for width in NAME_BYTES:
+            others = np.flatnonzero(~fits)
+            texts = rows_at(buffer, begins[others], width)
+            lengths[others] = ((texts == _QUOTE) | (texts == _BACKSLASH)).argmax(axis=1)
+            # Of a name that is longer no end was found.
+            fits[others] = buffer[begins[others] + lengths[others]] == _QUOTE
         for index in np.flatnonzero(~fits).tolist():
             if match := _TEXT.match(data, int(places[index])):
-                numbers[index], ends[index] = self._names.numbers[match[1]], match.end()
-        return Found(numbers, ends, numbers != NO_NUMBER)
+                lengths[index], fits[index] = match.end() - 2 - places[index], True
+        numbers, chosen = np.full(len(places), NO_NUMBER), np.flatnonzero(fits & (buffer[places] == _QUOTE))
+        numbers[chosen] = self._names.find(buffer, begins[chosen], lengths[chosen])
+        return Found(numbers, begins + lengths + 1, numbers != NO_NUMBER)
 
 
 class ObjectLayout(NamedTuple):

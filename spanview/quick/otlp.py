@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
+from spanview.formats.jsontext import loads_usual
 from spanview.formats.otlp import read
 from spanview.formats.otlp.rows import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in, row_of
 from spanview.formats.usual import NOWHERE
@@ -257,10 +258,8 @@ class OtlpScanner:
 
     def _decode(self, text: bytes, columns: dict[str, NDArray[Any]], index: int) -> bool:
         """Put what a decoded span says into its columns; tell whether that is all there is to say."""
-        try:
-            row = row_of(orjson.loads(text), "", "")
-        except orjson.JSONDecodeError:
-            row = None
+        value = loads_usual(text)
+        row = None if value is None else row_of(value, "", "")
         if row is None or row[7] & ~Warnings.NO_END.value or row[1] == NO_TIME:
             return False
         ids, start, end, name, _, kind, status, _, _ = row
@@ -288,10 +287,8 @@ def _inside(brackets: Brackets, depth: int, starts: Places, ends: Places) -> tup
 
 def _status_of(_: str, text: bytes) -> int:
     """Return the code of the text of a status; `NO_NUMBER` where it isn't usual."""
-    try:
-        row = row_of({**_SPAN, "status": orjson.loads(text)}, "", "")
-    except orjson.JSONDecodeError:
-        return NO_NUMBER
+    status = loads_usual(text)
+    row = None if status is None else row_of({**_SPAN, "status": status}, "", "")
     return NO_NUMBER if row is None else int(row[6])
 
 
@@ -304,11 +301,8 @@ def _status_in_front(text: bytes) -> int:
 def _status_in_end(text: bytes) -> int:
     """Return the code of the status with which a line ends, or without one; `NO_NUMBER` where it isn't usual."""
     before, end, rest = ((b"]" if text.startswith(_STATUS_KEY) else b"") + text).rpartition(_CLOSE)
-    try:
-        span = orjson.loads(b'{"attributes":[' + before)
-    except orjson.JSONDecodeError:
-        return NO_NUMBER
-    row = row_of({**_SPAN, **span}, "", "") if end and not rest and span.keys() <= _LATER_KEYS else None
+    span = loads_usual(b'{"attributes":[' + before) if end and not rest else None
+    row = None if span is None or not span.keys() <= _LATER_KEYS else row_of({**_SPAN, **span}, "", "")
     return NO_NUMBER if row is None else int(row[6])
 
 

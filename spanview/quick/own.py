@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
+from spanview.formats.jsontext import loads_usual
 from spanview.formats.own.rows import kept_quickly
 from spanview.quick.brackets import Brackets
 from spanview.quick.known_rows import NO_NUMBER
@@ -95,10 +96,8 @@ class OwnScanner:
 
     def _number_of(self, key: str, text: bytes) -> int:
         """Return the number of the text of a member; what says nothing has zero."""
-        try:
-            row = kept_quickly({**_SPAN, key: orjson.loads(text)})
-        except orjson.JSONDecodeError:
-            row = None
+        value = loads_usual(text)
+        row = None if value is None else kept_quickly({**_SPAN, key: value})
         if row is None:
             return NO_NUMBER
         _, _, _, _, service, _, status, _, process = row

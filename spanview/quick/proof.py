@@ -7,10 +7,10 @@ from operator import eq, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 
 from spanview.formats.console import columns as console
 from spanview.formats.decoder import decode_span, kept_of
+from spanview.formats.jsontext import loads_usual
 from spanview.formats.rows import Row, Rows, columns_of_rows
 from spanview.formats.usual import NOWHERE
 from spanview.index.blocks import blocks, in_file_order
@@ -46,10 +46,7 @@ def agreeing(
     fields, rows = list[Any](), list[Row]()
     index = 0
     for record, count in records:
-        try:
-            kept = kept_of(orjson.loads(record))
-        except orjson.JSONDecodeError:
-            kept = None
+        kept = kept_of(loads_usual(record))
         if type(kept) is tuple:
             of_sdk.append(index)
             fields.append(kept)
@@ -132,10 +129,7 @@ def _agreeing_parts(store: Store, rows: Places) -> Iterator[tuple[Places, Flags]
         document = details.reader.read(source, begin, size)
         agrees = np.ones(len(parts), np.bool_)
         if document is not None:
-            try:
-                kept = kept_of(orjson.loads(document))
-            except orjson.JSONDecodeError:
-                kept = None
+            kept = kept_of(loads_usual(document))
             numbers = [spans.offset[row] - begin for row in parts.tolist()]
             agrees[:] = False
             if type(kept) is Rows and max(numbers) < len(kept):

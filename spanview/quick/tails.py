@@ -1,4 +1,4 @@
-"""The ends of records, after the attributes: recognized by those that were decoded."""
+"""The ends of records, after the events: recognized by those that were decoded."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import orjson
 
 from spanview.formats.console import columns as console
+from spanview.formats.jsontext import loads_usual
 from spanview.index.gather import Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
@@ -57,35 +57,39 @@ class Tails:
         self._recent: tuple[Template, int] | None = None
         self._widths: dict[int, KnownRows] = {}
 
-    def services(self, records: Ends, remaining: Places) -> NDArray[np.int64]:
-        """Return the numbers of the services, `NO_NUMBER` where the tail isn't recognized.
+    def services(self, records: Ends, remaining: Places) -> tuple[NDArray[np.int64], Places]:
+        """Return the numbers of the services, `NO_NUMBER` where the tail isn't recognized, and where tails begin.
 
         Args:
             remaining: The indexes of those that are asked for.
         """
-        services = np.full(len(records.ends), NO_NUMBER, np.int64)
+        services, begins = np.full(len(records.ends), NO_NUMBER, np.int64), records.ends.copy()
         if self._recent is not None:
             # Nearly always, all have the most recent one.
             tail, service = self._recent
             fits = tail.fits(records.buffer, records.ends[remaining] - tail.width, records.attributes[remaining])
             services[remaining[fits]] = service
+            begins[remaining[fits]] -= tail.width
             remaining = remaining[~fits]
         for width in [*self._widths]:
-            remaining = self._look_up(records, remaining, width, services)
+            remaining = self._look_up(records, remaining, width, services, begins)
         while len(remaining):
             index = int(remaining[0])
             text, service = self._tail_of(records, index)
             width = len(text)
             if service == NO_NUMBER or width > _MAX_TAIL_BYTES or len(self._widths) >= _MAX_WIDTHS:
                 services[index] = service
+                begins[index] -= width
                 remaining = remaining[1:]
                 continue
             self._widths[width] = KnownRows(width)
-            remaining = self._look_up(records, remaining, width, services)
-        return services
+            remaining = self._look_up(records, remaining, width, services, begins)
+        return services, begins
 
-    def _look_up(self, records: Ends, remaining: Places, width: int, services: NDArray[np.int64]) -> Places:
-        """Note the services of those whose tails have a width; return the others."""
+    def _look_up(
+        self, records: Ends, remaining: Places, width: int, services: NDArray[np.int64], begins: Places
+    ) -> Places:
+        """Note the services of those whose tails have a width, and where these begin; return the others."""
         if not len(remaining):
             return remaining
         tail_starts = records.ends[remaining] - width
@@ -99,6 +103,7 @@ class Tails:
             return number
 
         services[selected] = self._widths[width].find_at(records.buffer, tail_starts[fits], number_of)
+        begins[selected] = tail_starts[fits]
         return remaining[~fits]
 
     def _tail_of(self, records: Ends, index: int) -> tuple[bytes, int]:
@@ -118,12 +123,8 @@ class Tails:
 
 def _service_of(record: bytes, tail: bytes) -> str | None:
     """Return the service of a record without warnings, with nothing else in its tail; None for any other."""
-    try:
-        document, rest = orjson.loads(record), orjson.loads(b'{"attributes": {' + tail)
-    except orjson.JSONDecodeError:
-        return None
-    fields = console.fields_of(document)
-    if type(fields) is not tuple or rest.keys() != {"attributes", "events", "links", "resource"}:
+    fields, rest = console.fields_of(loads_usual(record)), loads_usual(b'{"events": [' + tail)
+    if type(fields) is not tuple or rest is None or rest.keys() != {"events", "links", "resource"}:
         return None
     columns = console.columns_of([fields])
     return None if columns.warnings[0] else columns.services[0]

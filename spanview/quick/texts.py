@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import orjson
 
+from spanview.formats.jsontext import loads_usual
 from spanview.index.gather import rows_at
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.arrays import Flags, Places
+    from spanview.index.arrays import Places
     from spanview.index.gather import Bytes
 
-_NAME_BYTES: Final = 64
-"""Bytes of a name, its quote included, that are compared for all records at once."""
-_QUOTE, _BACKSLASH = b'"\\'
-_NAME_MASKS: Final = (np.tri(_NAME_BYTES, _NAME_BYTES, -1, np.uint8) * np.uint8(255)).view(np.uint64)
-"""For each length of a name, the words that mask what follows it."""
+NAME_BYTES: Final = 64, 128
+"""Bytes of names, their closing quotes included, that are compared for all records at once: up to so many, or more."""
+_NAME_MASKS: Final = [(np.tri(width, dtype=np.uint8) * np.uint8(255)).view(np.uint64) for width in NAME_BYTES]
+"""For each length of a name, the words that mask what follows its quote."""
 
 
 class TextNumbers(dict[bytes, int]):
@@ -34,11 +33,8 @@ class TextNumbers(dict[bytes, int]):
         """The texts themselves, in the order of their numbers."""
 
     def __missing__(self, raw: bytes) -> int:
-        try:
-            number = self.number(orjson.loads(b'"' + raw + b'"'))
-        except orjson.JSONDecodeError:
-            number = NO_NUMBER
-        self[raw] = number
+        text = loads_usual(b'"' + raw + b'"')
+        number = self[raw] = NO_NUMBER if text is None else self.number(text)
         return number
 
     def number(self, text: str) -> int:
@@ -57,21 +53,21 @@ class Names:
 
     def __init__(self) -> None:
         self.numbers = TextNumbers()
-        self._known = KnownRows(_NAME_BYTES)
+        self._known = [KnownRows(width) for width in NAME_BYTES]
 
-    def texts_at(self, buffer: Bytes, positions: Places) -> tuple[Bytes, Places]:
-        """Return the bytes from the start of each name on, and how many are before a quote or an escape.
+    def find(self, buffer: Bytes, places: Places, lengths: Places) -> NDArray[np.int64]:
+        """Return the number of the text of so many bytes at each place; `NO_NUMBER` for what is none in JSON."""
+        numbers, least = np.full(len(lengths), NO_NUMBER), 0
+        for width, masks, known in zip(NAME_BYTES, _NAME_MASKS, self._known, strict=True):
+            chosen = np.flatnonzero((lengths >= least) & (lengths < width))
+            least = width
+            if len(chosen):
+                texts, sizes = rows_at(buffer, places[chosen], width), lengths[chosen]
 
-        Of a name that is too long there are none.
-        """
-        texts = rows_at(buffer, positions, _NAME_BYTES)
-        return texts, ((texts == _QUOTE) | (texts == _BACKSLASH)).argmax(axis=1)
+                def number_of(row: int, texts: Bytes = texts, sizes: Places = sizes) -> int:
+                    return self.numbers[texts[row, : sizes[row]].tobytes()]
 
-    def find(self, texts: Bytes, lengths: Places, fits: Flags) -> NDArray[np.int64]:
-        """Return the numbers of names; `NO_NUMBER` for those that don't fit: have an escape, or are too long."""
-        if not fits.all():
-            numbers = np.full(len(fits), NO_NUMBER, np.int64)
-            numbers[fits] = self.find(texts[fits], lengths[fits], fits[fits])
-            return numbers
-        words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
-        return self._known.find(words, lambda row: self.numbers[texts[row, : lengths[row]].tobytes()])
+                numbers[chosen] = known.find(texts.view(np.uint64) & masks.take(sizes, axis=0), number_of)
+        for index in np.flatnonzero(lengths >= least).tolist():
+            numbers[index] = self.numbers[buffer[places[index] : places[index] + lengths[index]].tobytes()]
+        return numbers

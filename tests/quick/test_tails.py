@@ -15,14 +15,15 @@ from spanview.quick.layouts import ONE_LINE
 from spanview.quick.tails import Ends, Tails
 
 if TYPE_CHECKING:
+    from builders import Document
     from spanview.index.gather import Bytes
 
 MARGIN = 1024
 
 
-def record(service: str, instance: str, *, failed: bool = False) -> bytes:
+def record(service: str, instance: str, *, linked: bool = False) -> bytes:
     """Return a span as the SDK writes it in one line."""
-    span = {
+    span: Document = {
         "name": "f",
         "context": {"trace_id": f"0x{1:032x}", "span_id": f"0x{1:016x}", "trace_state": "[]"},
         "kind": "SpanKind.INTERNAL",
@@ -31,8 +32,8 @@ def record(service: str, instance: str, *, failed: bool = False) -> bytes:
         "end_time": "2026-01-01T00:00:00.000001Z",
         "status": {"status_code": "OK"},
         "attributes": {"k": instance},
-        "events": [{"name": "exception", "timestamp": "2026-01-01T00:00:00.000000Z"}] if failed else [],
-        "links": [],
+        "events": [],
+        "links": [{"context": {}, "attributes": {}}] if linked else [],
         "resource": {"attributes": {"service.instance.id": instance, "service.name": service}, "schema_url": ""},
     }
     return json.dumps(span).encode()
@@ -63,8 +64,8 @@ def test_each_tail_is_looked_at_once(widths: int, monkeypatch: pytest.MonkeyPatc
     instances = [f"{number:04d}" + "x" * (number % widths) for number in range(80)]
     services = [f"s{number % 7}" for number in range(80)]
     chosen = [dice.randrange(80) for _ in range(3000)]
-    failed = [dice.random() < 0.02 for _ in chosen]
-    made = [record(services[each], instances[each], failed=is_so) for each, is_so in zip(chosen, failed, strict=True)]
+    linked = [dice.random() < 0.02 for _ in chosen]
+    made = [record(services[each], instances[each], linked=is_so) for each, is_so in zip(chosen, linked, strict=True)]
     names: list[str] = []
 
     def number_of(name: str) -> int:
@@ -73,24 +74,25 @@ def test_each_tail_is_looked_at_once(widths: int, monkeypatch: pytest.MonkeyPatc
 
     known = Tails(ONE_LINE.tail, number_of)
     ends = ends_of(made)
-    found = known.services(ends, np.arange(len(made))).tolist()
-    expected = [NO_NUMBER if is_so else each % 7 for each, is_so in zip(chosen, failed, strict=True)]
+    found = known.services(ends, np.arange(len(made)))[0].tolist()
+    expected = [NO_NUMBER if is_so else each % 7 for each, is_so in zip(chosen, linked, strict=True)]
     assert found == expected
     assert len(names) == 80
     if widths <= 3:
         # The first of each width is looked at to learn the width, too.
-        assert len(looked) <= 80 + widths + sum(failed)
+        assert len(looked) <= 80 + widths + sum(linked)
         looked.clear()
-        assert known.services(ends, np.arange(len(made))).tolist() == expected
+        assert known.services(ends, np.arange(len(made)))[0].tolist() == expected
         # One of each width was compared with, and not noted.
-        assert sum(failed) <= len(looked) <= sum(failed) + widths
+        assert sum(linked) <= len(looked) <= sum(linked) + widths
 
 
 def test_only_those_that_are_asked_for() -> None:
     """The others have no number."""
     ends = ends_of([record("s1", "a"), record("s2", "b"), record("s1", "a")])
-    found = Tails(ONE_LINE.tail, lambda name: int(name[1:])).services(ends, np.array([1, 2]))
+    found, begins = Tails(ONE_LINE.tail, lambda name: int(name[1:])).services(ends, np.array([1, 2]))
     assert found.tolist() == [NO_NUMBER, 2, 1]
+    assert [ends.data[begin:].startswith(ONE_LINE.tail) for begin in begins] == [False, True, True]
 
 
 def test_a_byte_makes_another_tail() -> None:
@@ -101,7 +103,7 @@ def test_a_byte_makes_another_tail() -> None:
         other = bytearray(good)
         other[place] = 0
         ends = ends_of([good, bytes(other), good])
-        found = Tails(ONE_LINE.tail, lambda _: 7).services(ends, np.arange(3))
+        found, _ = Tails(ONE_LINE.tail, lambda _: 7).services(ends, np.arange(3))
         assert found.tolist() == [7, NO_NUMBER, 7], place
 
 
@@ -109,7 +111,11 @@ def test_long_ones_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tails that are too long to be compared come to the same."""
     monkeypatch.setattr(tails, "_MAX_TAIL_BYTES", 10)
     ends = ends_of([record("s1", "a"), record("s2", "b"), record("s1", "a")])
-    assert Tails(ONE_LINE.tail, lambda name: int(name[1:])).services(ends, np.arange(3)).tolist() == [1, 2, 1]
+    found, begins = Tails(ONE_LINE.tail, lambda name: int(name[1:])).services(ends, np.arange(3))
+    assert (found.tolist(), [ends.data[begin:].startswith(ONE_LINE.tail) for begin in begins]) == (
+        [1, 2, 1],
+        [True] * 3,
+    )
 
 
 @pytest.mark.parametrize("width", [8, 64, 400])

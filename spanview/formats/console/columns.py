@@ -212,12 +212,13 @@ def _has_malformed_parts(span: Mapping[str, Any]) -> bool:
         or ("attributes" in resource and not isinstance(resource.get("schema_url"), str | None))
         or not isinstance(span["context"].get("trace_state"), str | None)
         or not isinstance(description, str | None)
-        or not all(map(_is_event, events))
+        or not all(map(is_event, events))
         or not all(map(_is_link, links))
     )
 
 
-def _is_event(event: Any) -> bool:
+def is_event(event: Any) -> bool:
+    """Tell whether an event is one, with nothing of a type that it can't have."""
     return (
         isinstance(event, dict)
         and isinstance(event.get("name"), str)

@@ -68,7 +68,8 @@ def listed() -> Sequence[int]:
         (
             command("stats", RECORDING),
             # Which cells a text takes is all that it needs of rich.
-            {"textual", "rich.console", "watchfiles", "opentelemetry", "multiprocessing", "pyarrow", "ray"},
+            {"textual", "rich.console", "watchfiles", "opentelemetry", "multiprocessing", "pyarrow", "ray"}
+            | {"urllib.request", "numpy.ma"},
         ),
         (
             "import spanview.commands.view, spanview.commands.reading, spanview.sources.session",

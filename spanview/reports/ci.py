@@ -11,7 +11,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 from spanview.display.sanitise import sanitise
 from spanview.model.times import NS_PER_SECOND
@@ -62,6 +61,9 @@ def junit_lines(suite: str, cases: Sequence[Case], end_ns: int) -> Iterator[str]
         suite: What checked it.
         end_ns: When the last span ended, in nanoseconds since 1970: the same spans give the same bytes.
     """
+    # It imports what opens URLs, which costs more than all other modules of a report.
+    from xml.sax.saxutils import escape, quoteattr
+
     counts = f'tests="{len(cases)}" failures="{sum(case.fails for case in cases)}" errors="0"'
     then = datetime.fromtimestamp(end_ns // NS_PER_SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     yield '<?xml version="1.0" encoding="UTF-8"?>'

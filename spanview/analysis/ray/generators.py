@@ -87,7 +87,7 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     columns = (spans.kind, spans.name, spans.process, spans.start_ns, spans.end_ns, spans.parent_id)
     kinds, names, processes, starts, ends, parents = (copy_of(column)[:size] for column in columns)
     attempts = attempts[ends[attempts] != NO_TIME]
-    roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(processes, np.unique(processes[attempts])))
+    roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(processes, processes[attempts]))
     roots = roots[~np.isin(roots, attempts)]
     if not len(roots):
         return {}

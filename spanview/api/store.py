@@ -50,7 +50,7 @@ class Store:
 
     def __init__(self, store: SpanStore, traces: Sequence[int] | None = None) -> None:
         self._store = store
-        self._views = SharedTraces(store, store.traces_in_order() if traces is None else traces)
+        self._views = SharedTraces(store, traces)
 
     @property
     def traces(self) -> list[Trace]:
@@ -58,18 +58,14 @@ class Store:
         return [*map(Trace, self._views)]
 
     def __len__(self) -> int:
-        if self._is_whole:
+        if self._views.is_whole:
             return len(self._store.spans)
         return sum(map(self._store.trace_table.span_count.__getitem__, self._views.traces))
 
     @property
-    def _is_whole(self) -> bool:
-        return len(self._views.traces) == len(self._store.trace_table)
-
-    @property
     def _chosen(self) -> Sequence[int] | None:
         """The traces that questions are about; None for all."""
-        return None if self._is_whole else self._views.traces
+        return None if self._views.is_whole else self._views.traces
 
     def trace(self, trace_id: str) -> Trace:
         """Return one trace.
@@ -199,7 +195,7 @@ class Store:
 
         for _ in prove(self._store):
             pass
-        store = self._store if self._is_whole else part_of(self._store, self._views.traces)
+        store = self._store if self._views.is_whole else part_of(self._store, self._views.traces)
         found = diagnose(store, unended=unended_in(store)).findings
         return Report(findings_report(found), Finding, "kind")
 

@@ -29,7 +29,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 def traces_of(store: Store) -> list[Trace]:
     """Return all traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
-    return [*map(Trace, SharedTraces(store, store.traces_in_order()))]
+    return [*map(Trace, SharedTraces(store))]
 
 
 class Trace:

@@ -7,6 +7,7 @@ chunks of spans     |-----|-----|-----|-----|--      read at once, once a second
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from weakref import proxy
 
@@ -36,12 +37,15 @@ class SharedTraces:
     """Some traces of a store that doesn't grow meanwhile.
 
     Args:
-        traces: Their numbers, in the order in which they are likely asked for.
+        traces: Their numbers, in the order in which they are likely asked for; None for all.
     """
 
-    def __init__(self, store: Store, traces: Sequence[int], known: KnownCalls | None = None) -> None:
+    def __init__(self, store: Store, traces: Sequence[int] | None = None, known: KnownCalls | None = None) -> None:
         self.store = store
-        self.traces = traces
+        self.is_whole = traces is None or len(traces) == len(store.trace_table)
+        """Whether these are all."""
+        if traces is not None:
+            self.traces = traces
         self.known = KnownCalls(store) if known is None else known
         """What all spans show of calls."""
         self.is_walked_at_once = len(store.spans) >= NUMPY_FROM_SPANS
@@ -55,6 +59,11 @@ class SharedTraces:
         self.attributes: Callable[[int], Mapping[str, Any]] = ahead.of
         """Returns what a span's details have as its attributes, by row."""
         self._known_attributes: KnownAttributes | None = None
+
+    @cached_property
+    def traces(self) -> Sequence[int]:
+        """Their numbers; put in order when they are first asked for, which takes room."""
+        return self.store.traces_in_order()
 
     def _attributes_at(self, rows: Sequence[int]) -> Mapping[int, Any]:
         if len(rows) == 1:

@@ -117,7 +117,7 @@ def rows_in_order(spans: SpanTable, sources: Sequence[int]) -> list[int]:
     return rows
 
 
-def traces_in_order(table: TraceTable) -> list[int]:
+def traces_in_order(table: TraceTable) -> array[int]:
     """Return all traces by start, then id; those without a start and the group without an id come last."""
     # As many as there are now: the table may grow.
     count = len(table)
@@ -126,8 +126,7 @@ def traces_in_order(table: TraceTable) -> list[int]:
     in_order = starts[chosen]
     if not count or in_order[0] == NO_TIME or (in_order[1:] == in_order[:-1]).any() or not (high | low).all():
         chosen = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0))
-    order: list[int] = chosen.tolist()
-    return order
+    return array_of("I", chosen)
 
 
 def runs_of(flags: Flags) -> list[range]:

@@ -19,6 +19,7 @@ from spanview.model.problems import NO_WARNINGS, ProblemKind, Warnings
 from spanview.model.times import known
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable
 
     from spanview.formats.rows import Batch
@@ -131,7 +132,7 @@ class Store:
         """Stitch a trace."""
         return TraceTree(self.spans, self.rows_of_trace(trace), self.intake.order)
 
-    def traces_in_order(self) -> list[int]:
+    def traces_in_order(self) -> array[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
         from spanview.index.arrays import traces_in_order
 

@@ -88,7 +88,7 @@ def test_whatever_the_files_hold(seed: int, tmp_path: Path, monkeypatch: pytest.
     store = load_store(tmp_path)
     if dice.random() < 0.4:
         _change(tmp_path, dice)
-    traces, rows = store.traces_in_order(), store.rows_in_order()
+    traces, rows = store.traces_in_order().tolist(), store.rows_in_order()
     if dice.random() < 0.3:
         traces = dice.sample(traces, dice.randint(0, len(traces)))
         rows = dice.sample(rows, dice.randint(0, len(rows)))

@@ -61,7 +61,7 @@ def test_the_call_paths_are_those_of_the_viewer(name: str, windows: Windows, tmp
     """Of all traces, and of every third one."""
     store, path = load_store([str(FIXTURES / name)]), tmp_path / "page.html"
     path.write_bytes(open_page(store, "CallPaths", "data"))
-    traces = store.traces_in_order()
+    traces = store.traces_in_order().tolist()
     with shown(windows, path) as look:
         for chosen in (None, [*range(0, len(traces), 3)]):
             found = {

@@ -60,12 +60,14 @@ def html_chunks(
 def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], around: Surroundings) -> Iterator[bytes]:
     before, behind = _page().split(_DATA)
     yield before.encode()
+    # It makes many lists, and no circle of them.
     with without_collector():
         unended = around.unended_in(store)
         columns = Columns(store, traces, unended, lose)
-    overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-    yield block("overview", encoded(overview | conclusions(store, traces, around, unended, columns), lose))
-    queried = {"language": language(), "asked": asked(store, traces, unended, columns)}
+        overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
+        overview |= conclusions(store, traces, around, unended, columns)
+        queried = {"language": language(), "asked": asked(store, traces, unended, columns)}
+    yield block("overview", encoded(overview, lose))
     yield block("rows", encoded(columns.rows | queried, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows

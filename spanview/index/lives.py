@@ -36,8 +36,8 @@ def most_open(ends: Iterable[OpenEnd]) -> OpenEnd:
 class Lives(Protocol):
     """Knows what has become of spans without an end, and of calls without an attempt."""
 
-    def rows_in(self, state: State) -> frozenset[int]:
-        """Return the rows of the spans that are in a state now."""
+    def rows_in(self, *states: State) -> list[frozenset[int]]:
+        """Return the rows of the spans that are in each state now."""
 
     def known_until(self) -> Mapping[int, int]:
         """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""

@@ -92,7 +92,7 @@ class QueryFacts:
 
     def rows_in(self, store: Store, state: State) -> frozenset[int]:
         """Return the rows of the spans that are in a state; none where processes can't be asked."""
-        rows: frozenset[int] = self._told(store, state, lambda lives: lives.rows_in(state), frozenset())
+        rows: frozenset[int] = self._told(store, state, lambda lives: lives.rows_in(state)[0], frozenset())
         return rows
 
     def known_until(self, store: Store) -> RunUntil:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from spanview.analysis.ray.names import RAN
-from spanview.index.blocks import batches, read_records
+from spanview.index.blocks import blocks, in_file_order
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.ray.lines import ENDED_BY
@@ -38,8 +38,7 @@ _CUT_OFFS: Final[WeakKeyDictionary[Store, tuple[set[int], dict[int, str]]]] = We
 """By store, the rows of attempts whose records were read, and of those that were cut off, what did it."""
 _MAX_ASKED: Final = 100_000
 """Attempts of which it is asked at once whether they were cut off: half a second."""
-_RECORDS: Final = 4096
-"""Records that are read at once."""
+_ENDED_BY: Final = ENDED_BY.encode()
 CUT_OFF: Final = "cut off"
 """What is said of such an attempt."""
 
@@ -85,9 +84,9 @@ def _cut_offs(store: Store, rows: Sequence[int]) -> Mapping[int, str]:
     spans = store.spans
     # The record of one without an end is replaced.
     new = [row for row in rows if row not in read and spans.status[row] != ERROR and spans.end_ns[row] != NO_TIME]
-    for part in batches(store, new, _RECORDS):
-        for row, record in zip(new[part], read_records(store, new[part]), strict=True):
-            if record is None or ENDED_BY.encode() in record:
+    for block in blocks(store, in_file_order(store, np.array(new, np.int64))):
+        for row, start, end in zip(*map(np.ndarray.tolist, (block.rows, block.starts, block.ends)), strict=True):
+            if block.data is None or block.data.find(_ENDED_BY, start, end) >= 0:
                 text = store.span(row).attributes.get(ENDED_BY)
                 found |= {row: text} if isinstance(text, str) and text and "exit_actor" not in text else {}
     read.update(new)

@@ -260,15 +260,16 @@ class Running:
         """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
         return known_until(self.unended())
 
-    def rows_in(self, state: State) -> frozenset[int]:
-        """Return the rows of the spans that are in a state now; a call may run though its attempt isn't seen."""
-        fates = {State.RUNNING: Fate.RUNS, State.LOST: Fate.LOST}
-        rows = {row for row, unended in self.unended().items() if unended.fate is fates.get(state)}
-        if state is not State.LOST:
-            is_running = state is State.RUNNING
-            thoughts = {row: self.assessment_of(row) for row in self.open_calls()}
-            rows |= {row for row, thought in thoughts.items() if thought.is_open and thought.runs is is_running}
-        return frozenset(rows)
+    def rows_in(self, *states: State) -> list[frozenset[int]]:
+        """Return the rows of the spans that are in each state now; a call may run though its attempt isn't seen."""
+        fates, runs = {State.RUNNING: Fate.RUNS, State.LOST: Fate.LOST}, {State.RUNNING: True, State.WAITING: False}
+        rows = [{row for row, one in self.unended().items() if one.fate is fates.get(state)} for state in states]
+        for call in self.open_calls() if runs.keys() & states else ():
+            thought = self.assessment_of(call)
+            for state, found in zip(states, rows, strict=True):
+                if thought.is_open and thought.runs is runs.get(state):
+                    found.add(call)
+        return [*map(frozenset, rows)]
 
     def is_open(self, row: int) -> bool | None:
         """Return whether a call without an attempt may still get one; None where processes don't show it."""

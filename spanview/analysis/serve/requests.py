@@ -397,11 +397,15 @@ _WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Fail
 
 def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
     """Return the first non-empty text of these attributes, from one span after the other."""
-    return next((text for attributes in several if (text := _text(attributes, *keys))), "")
+    for attributes in several:
+        for key in keys:
+            if key in attributes and (text := text_of(attributes[key])):
+                return text
+    return ""
 
 
 def _text(attributes: Mapping[str, Any], *keys: str) -> str:
-    return next((text for key in keys if key in attributes and (text := text_of(attributes[key]))), "")
+    return _first((attributes,), *keys)
 
 
 def route_in(attributes: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from spanview.display.stacks import BEGINS
 from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
-from spanview.exports.page.details import BLOCK_SPANS, AlikeSpan, DetailTexts, Process
+from spanview.exports.page.details import BLOCK_SPANS, DetailTexts, Process
 from spanview.exports.page.packed import block, encoded
 from spanview.index.gather import rows_at
 from spanview.index.whole_spans import spans_at
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from spanview.exports.alike_records import VaryingValue
     from spanview.exports.alike_texts import SpanBatch
+    from spanview.exports.page.details import AlikeSpan
     from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.model.span import Span
@@ -89,13 +90,15 @@ class AlikeDetails:
         in_gaps = [rows_at(self._alike.records, places + gap.position, gap.width) for gap in head.of_process]
         keys = [row.tobytes() for row in np.hstack(in_gaps)] if in_gaps else [b""] * len(chosen)
         of_columns = (column[chosen].tolist() for column in (batch.source, batch.offset, batch.length))
-        begins = range(0, len(data), len(head.text))
+        width = len(head.text)
+        begins = range(0, len(data), width)
         for index, begin, key, source, offset, length in zip(chosen.tolist(), begins, keys, *of_columns, strict=True):
             of_process = number, source, key
-            if of_process not in self._processes and len(self._processes) < _MAX_PROCESSES:
-                self._processes[of_process] = self._process(batch, index)
-            if (process := self._processes.get(of_process)) is not None:
-                found[index] = AlikeSpan(data[begin : begin + len(head.text)], process, offset, length)
+            process = self._processes.get(of_process)
+            if process is None and of_process not in self._processes and len(self._processes) < _MAX_PROCESSES:
+                process = self._processes[of_process] = self._process(batch, index)
+            if process is not None:
+                found[index] = data[begin : begin + width], process, offset, length
 
     def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
         """Return what spans of a template have in common, None where their details may differ in anything else."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +47,8 @@ def asked(store: Store, traces: Sequence[int], unended: Mapping[int, Unended], c
         "outcome": _outcomes(store, unended, columns),
         "ran": _pairs((number, until[row] - spans.start_ns[row]) for number, row in columns.numbered(until)),
         "state": {
-            state.value: [] if lives is None else [number for number, _ in columns.numbered(lives.rows_in(state))]
-            for state in State
+            state.value: [number for number, _ in columns.numbered(rows)]
+            for state, rows in zip(State, repeat(()) if lives is None else lives.rows_in(*State), strict=False)
         },
         "root": [
             -1 if row == NO_ROW else numbers[row] - first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
@@ -55,14 +55,9 @@ class Process(NamedTuple):
     writer: bytes
 
 
-class AlikeSpan(NamedTuple):
-    """What details say of a span whose record is similar to others, its scope and trace state empty."""
-
-    head: bytes
-    """As JSON, from its description to its links, without a bracket at the end."""
-    process: Process
-    offset: int
-    length: int
+AlikeSpan: TypeAlias = tuple[bytes, Process, int, int]
+"""What details say of a span whose record is similar to others, its scope and trace state empty: as JSON, from its
+description to its links, without a bracket at the end; who has written it; and its record's offset and length."""
 
 
 class DetailTexts:
@@ -72,14 +67,16 @@ class DetailTexts:
         self._lose = lose
         self._shared: dict[bytes, int] = {}
         self._values: list[object] = []
+        self._around: dict[int, tuple[bytes, bytes]] = {}
+        """What the text of a similar span has around its offset and length, by the identity of its process."""
         self._kept: dict[int, _Kept] = {}
         """By the identity of a resource: nearly all spans that have the same share the object."""
 
     def of(self, spans: Iterable[Span | AlikeSpan]) -> bytes:
         """Return the value of a block: what spans share, and for each span a list as the page's script reads it."""
-        self._shared, self._values = {}, []
+        self._shared, self._values, self._around = {}, [], {}
         texts = [
-            encoded(self._span(span), self._lose) if isinstance(span, Span) else self._alike(span) for span in spans
+            encoded(self._span(span), self._lose) if isinstance(span, Span) else self._alike(*span) for span in spans
         ]
         return b'{"spans":[%b],"shared":%b}' % (b",".join(texts), encoded(self._values, self._lose))
 
@@ -90,11 +87,13 @@ class DetailTexts:
         value[4:6] = (self._values[number] for number in value[4:6])
         return value
 
-    def _alike(self, span: AlikeSpan) -> bytes:
-        head, process, offset, length = span
-        resource, scope = self._share(process.resource, process.resource_text), self._share([], _NOTHING)
-        of_source = process.path, offset, length, process.writer
-        return b"%b,%d,%d,[],[],[%b,%d,%d],%b]" % (head, resource, scope, *of_source)
+    def _alike(self, head: bytes, process: Process, offset: int, length: int) -> bytes:
+        around = self._around.get(id(process))
+        if around is None:
+            shared = self._share(process.resource, process.resource_text), self._share([], _NOTHING)
+            around = b",%d,%d,[],[],[%b," % (*shared, process.path), b"],%b]" % process.writer
+            self._around[id(process)] = around
+        return b"%b%b%d,%d%b" % (head, around[0], offset, length, around[1])
 
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)

@@ -65,7 +65,7 @@ class TraceMatcher:
             return set()
         lives, traces = self._store.ask_lives(self._store), self._store.spans.trace
         states = [part.state for part in self.query.of_now if isinstance(part, OfState)]
-        rows = {*lives.known_until()}.union(*map(lives.rows_in, states))
+        rows = {*lives.known_until()}.union(*lives.rows_in(*states))
         return {traces[row] for row in rows}
 
     def _next(self) -> set[int]:

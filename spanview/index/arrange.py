@@ -132,17 +132,17 @@ def _arrange_traces(intake: Intake, new_rows: Rows32) -> Rows32:
     rows = keys.astype(np.uint32)
     keys >>= _ROW_BITS
     goes_on = keys[1:] == keys[:-1]
-    firsts, lasts = (np.flatnonzero(np.append(*edge)[: len(keys)]) for edge in ((True, ~goes_on), (~goes_on, True)))
-    order = np.argsort(rows[firsts])
-    firsts, lasts = firsts[order], lasts[order]
-    order = keys[firsts].astype(np.int64)
+    are_first, are_last = (np.append(*edge)[: len(keys)] for edge in ((True, ~goes_on), (~goes_on, True)))
+    numbers, firsts, lasts = keys[are_first].astype(np.uint32), rows[are_first], rows[are_last]
+    del keys
+    order = np.argsort(firsts)
+    order, firsts, lasts = (values[order] for values in (numbers, firsts, lasts))
     roots = np.asarray(traces.root_row)[order]
     roots[roots != NO_ROW] = new_rows[roots[roots != NO_ROW]]
     for name in traces.__slots__:
         _fill(traces, name, np.asarray(getattr(traces, name))[order])
-    for name, values in (("first_row", rows[firsts]), ("last_row", rows[lasts]), ("root_row", roots)):
+    for name, values in (("first_row", firsts), ("last_row", lasts), ("root_row", roots)):
         _fill(traces, name, values)
-    del keys
     following, next_row = np.full(len(rows), NO_ROW, np.uint32), np.asarray(spans.next_row)
     following[:-1][goes_on] = rows[1:][goes_on]
     for part in slices(len(rows)):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 import orjson
 
 from spanview.formats.console.spans import details_of
-from spanview.formats.jsontext import has_long_integer
+from spanview.formats.jsontext import has_long_integer, loads_usual
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_trace_id
 from spanview.model.span import STATUSES
@@ -212,11 +212,8 @@ class KnownRecords:
 
 
 def _tail_of(text: bytes) -> Tail | None:
-    try:
-        document = orjson.loads(b"{" + text[1:])
-    except orjson.JSONDecodeError:
-        return None
-    if [*document] != _TAIL_KEYS or has_long_integer(text):
+    document = loads_usual(b"{" + text[1:])
+    if document is None or [*document] != _TAIL_KEYS or has_long_integer(text):
         return None
     details = details_of({"context": {}, **document})
     return Tail(text, details, len(text) <= _MAX_KEPT_LENGTH and not details.events and not details.links)

@@ -30,10 +30,21 @@ def give_up_room(intake: Intake) -> None:
 def narrow(spans: SpanTable) -> None:
     """Give columns the smallest items that hold what is in them."""
     for name in NARROWED:
-        column = getattr(spans, name)
-        typecode = np.min_scalar_type(np.asarray(column).max(initial=0)).char
-        if typecode != column.typecode:
-            setattr(spans, name, array_of(typecode, np.asarray(column)))
+        _fit(spans, name, np.asarray(getattr(spans, name)).max(initial=0))
+
+
+def make_ready(spans: SpanTable, name: str, most: int) -> array[int]:
+    """Return a column that takes numbers up to some; it has no larger items than all of them need, if it never had."""
+    column: array[int] = getattr(spans, name)
+    if name in NARROWED and (not column or most >> 8 * column.itemsize):
+        _fit(spans, name, most)
+    return getattr(spans, name)  # type: ignore[no-any-return]
+
+
+def _fit(spans: SpanTable, name: str, most: int) -> None:
+    column, typecode = getattr(spans, name), np.min_scalar_type(most).char
+    if typecode != column.typecode:
+        setattr(spans, name, array_of(typecode, np.asarray(column)))
 
 
 def forget_slots(intake: Intake) -> None:

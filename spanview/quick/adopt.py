@@ -14,6 +14,7 @@ import numpy as np
 
 from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.arrays import hashes_of, process_numbers, runs_of
+from spanview.index.room import make_ready
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -63,7 +64,6 @@ class Adopted:
         if not rows.count:
             return
         intake = self._intake
-        intake.spans.widen()
         files, file_indexes = np.unique(rows["source"], return_inverse=True)
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[file_indexes]
         # Those of one trace come together, each trace's in their order.
@@ -78,13 +78,15 @@ class Adopted:
         columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "process": processes, "source": sources}
         if len(known_rows):
+            # These may change rows.
+            spans.widen()
             columns = {name: values[is_new] for name, values in columns.items()}
             order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
         if len(order):
             columns["warnings"] = np.where(columns["end_ns"] == NO_TIME, _NO_END, np.uint16(0))
             columns["next_row"] = _next_rows(columns["trace"], order, first)
             for name, values in columns.items():
-                column = getattr(spans, name)
+                column = make_ready(spans, name, int(values.max()))
                 column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
             _link(intake, columns, order, first)
             for run in runs_of(rows["is_scanned"][is_new] != 0):

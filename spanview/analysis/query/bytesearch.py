@@ -19,8 +19,8 @@ import re
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
-import orjson
 
+from spanview.formats.jsontext import loads_usual
 from spanview.index.gather import WORD, Template, places_of, rows_at
 
 if TYPE_CHECKING:
@@ -196,10 +196,8 @@ class ByteSearch:
         written = b",".join(values)
         verdict = self._known.get(written)
         if verdict is None:
-            try:
-                verdict = YES if self._holds(orjson.loads(b"[%b]" % written)) else NO
-            except orjson.JSONDecodeError:
-                verdict = UNKNOWN
+            known = loads_usual(b"[%b]" % written)
+            verdict = UNKNOWN if known is None else YES if self._holds(known) else NO
             if len(self._known) < _MAX_KNOWN_VALUES and len(written) <= _MAX_KNOWN_BYTES:
                 self._known[written] = verdict
         return verdict

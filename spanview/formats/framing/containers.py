@@ -13,10 +13,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
 from spanview.formats.framing.scanner import Scanner, ScanVerdict
-from spanview.formats.jsontext import BadJsonError, loads_quick
+from spanview.formats.jsontext import BadJsonError, loads_quick, loads_usual
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,9 +74,8 @@ def take_elements(
         end = match.start() + 1
         if end > position + cap:
             break
-        try:
-            value = orjson.loads(view[position:end])
-        except orjson.JSONDecodeError:
+        value = loads_usual(view[position:end])
+        if value is None:
             break
         taken.append((base + position, end - position, keep(value)))
         position = match.end()

@@ -18,10 +18,10 @@ from spanview.formats.framing.framer import DEFAULT_CAP, Framer
 from spanview.formats.framing.frames import Frames, Mixed
 from spanview.formats.framing.prefixed import PrefixedLines, unmixed
 from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
-from spanview.formats.rows import Batch, Row, Rows, SpanColumns, Unwritten, columns_of_rows, join_columns
+from spanview.formats.rows import Batch, PartRow, Row, Rows, SpanColumns, Unwritten, columns_of_rows, join_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from spanview.formats.framing.frames import Document
     from spanview.formats.ray_events import RayUpdates
@@ -48,7 +48,7 @@ class Decoder:
     __slots__ = ("_framer", "_held", "_held_size", "_new_framer")
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
-        self._new_framer = partial(Framer, is_record, kept_of, cap=cap)
+        self._new_framer = partial(Framer, is_record, kept_of, kept_of_each, cap=cap)
         self._framer: Framer | PrefixedLines = self._new_framer(offset=offset)
         self._held: list[bytes] = []
         """Pieces of a large document; appending each would cost the square of its size."""
@@ -166,10 +166,21 @@ def kept_of(document: Any) -> Any:
     return foreign.kept_of(document)
 
 
+def kept_of_each(elements: list[Any]) -> Iterable[Any]:
+    """Return what the columns need of each element of a document: of spans in a list together, which is quicker."""
+    if not is_element(elements[0]):
+        return map(kept_of, elements)
+    from spanview.formats.zipkin.rows import parts_of
+
+    parts = zip(parts_of(elements), elements, strict=True)
+    return (kept_of(element) if part is None else part for part, element in parts)
+
+
 def batch_of(frames: Frames) -> Batch:
     """Return the spans among documents, and what else there was."""
-    are_plain = {type(kept) for _, _, kept in frames.documents} == {tuple}
-    return (_plain_batch_of if are_plain else _mixed_batch_of)(frames.documents)._replace(
+    kinds = {type(kept) for _, _, kept in frames.documents}
+    take = _plain_batch_of if kinds == {tuple} else _part_batch_of if kinds == {PartRow} else _mixed_batch_of
+    return take(frames.documents)._replace(
         gaps=frames.gaps,
         has_text=frames.has_text,
         repeated=frames.repeated,
@@ -183,6 +194,13 @@ def _plain_batch_of(documents: Sequence[Document]) -> Batch:
     """Return spans as the SDK writes them."""
     columns = console.columns_of([kept for _, _, kept in documents])
     return Batch(columns, [offset for offset, _, _ in documents], [size for _, size, _ in documents])
+
+
+def _part_batch_of(documents: Sequence[Document]) -> Batch:
+    """Return spans whose documents are no records."""
+    places = [(offset, size) for offset, size, _ in documents]
+    columns = columns_of_rows(kept for _, _, kept in documents)
+    return Batch(columns, [offset for offset, _ in places], [0] * len(places), documents=places)
 
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
@@ -209,7 +227,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
                 lengths.append(size)
                 continue
             value = _kept_of(kept)
-            of_document = Rows([value]) if type(value) is Row else value
+            of_document = Rows([value]) if isinstance(value, Row) else value
             if type(of_document) is Rows:
                 rows += of_document
                 partial += [(offset, size, of_document.passed)] if of_document.passed else []

@@ -77,6 +77,12 @@ class Row(tuple[Any, ...]):
     __slots__ = ()
 
 
+class PartRow(Row):
+    """The row of a document that has one span and is no record of it: beside others it may mean more."""
+
+    __slots__ = ()
+
+
 class Rows(list[Row]):
     """The rows of the spans of one document, in its order."""
 

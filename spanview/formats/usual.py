@@ -6,8 +6,10 @@ anything else                          the row of a whole span
 
 from __future__ import annotations
 
+from binascii import unhexlify
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from spanview.formats.rows import Row
 from spanview.model.codes import KIND_UNSPECIFIED
@@ -17,10 +19,12 @@ from spanview.model.span import PROCESS_KEYS, Source, process_text
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from spanview.model.span import Span
 
+_T = TypeVar("_T")
+_U = TypeVar("_U")
 NOWHERE: Final = Source("", 0, 0)
 """The source of a span whose source isn't needed."""
 TRACE_BYTES: Final = TRACE_ID_DIGITS // 2
@@ -57,6 +61,34 @@ def usual_ids(trace_id: str, span_id: str, parent_id: str | None) -> bytes:
     ):
         raise UnusualError
     return ids
+
+
+def ids_of_all(trace_ids: Sequence[str], span_ids: Sequence[str], parent_ids: Sequence[str]) -> list[bytes]:
+    """Return the ids of rows as `usual_ids` does, of which parents without an id have zeros.
+
+    Raises:
+        ValueError, TypeError: One of them is unusable, or doesn't have all its hex digits and nothing else.
+    """
+    if not {*map(len, trace_ids)} <= {TRACE_ID_DIGITS}:
+        trace_ids = [_NO_SPAN_ID + own if len(own) == SPAN_ID_DIGITS else own for own in trace_ids]
+    if (
+        not {*map(len, trace_ids)} <= {TRACE_ID_DIGITS}
+        or not {*map(len, span_ids), *map(len, parent_ids)} <= {SPAN_ID_DIGITS}
+        or _NO_TRACE_ID in trace_ids
+        or _NO_SPAN_ID in span_ids
+    ):
+        raise UnusualError
+    ids = unhexlify("".join(chain.from_iterable(zip(trace_ids, span_ids, parent_ids, strict=True))))
+    return [ids[first : first + _ID_BYTES] for first in range(0, len(ids), _ID_BYTES)]
+
+
+def each_usual(take: Callable[[Sequence[_T]], list[_U]], parts: Sequence[_T]) -> Sequence[_U | None]:
+    """Return what `take` makes of each of some parts, given all; None for those that aren't usual, found by halving."""
+    try:
+        return take(parts)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        middle = len(parts) // 2
+        return [*each_usual(take, parts[:middle]), *each_usual(take, parts[middle:])] if middle else [None]
 
 
 def time_warnings(start: int, end: int) -> int:

@@ -69,11 +69,16 @@ class Slots:
 
     def reserve(self, count: int) -> None:
         """Grow until so many more rows fit in; a caller that then fills slots on its own adds them to `used`."""
+        size = self.size_for(count)
+        if size > self.mask + 1:
+            self._grow(size)
+
+    def size_for(self, count: int) -> int:
+        """Return how many slots there are if so many more rows come."""
         size = self.mask + 1
         while (self.used + count) * 3 > size * 2:
             size *= 2
-        if size > self.mask + 1:
-            self._grow(size)
+        return size
 
     def take(self, table: array[int], used: int) -> None:
         """Take over the slots of another one, of which so many are used."""
@@ -92,9 +97,9 @@ class Slots:
         table[slot] = row + 1
 
     def _grow(self, size: int) -> None:
-        table, mask = array("I", [_FREE]) * size, size - 1
-        if self.used:
-            for entry in self.table:
+        if self._make_table is None:
+            entries, self._table = self._table, array("I", [_FREE]) * size
+            for entry in entries if self.used else ():
                 if entry != _FREE:
-                    self._put(table, mask, entry - 1)
-        self._table, self.mask = table, mask
+                    self._put(self._table, size - 1, entry - 1)
+        self.mask = size - 1

@@ -107,7 +107,7 @@ class Pages:
     @property
     def is_full(self) -> bool:
         """Whether what was found must be taken out before the next page."""
-        return max(self.rows.count, self._told) + self.max_rows > self.rows.capacity
+        return max(self.rows.count, self._told) + self.max_rows >= self.rows.capacity
 
     def read(self, files: Iterator[QuickFile]) -> Iterator[tuple[QuickFile, list[QuickFile]]]:
         """Read files; yield after each page the one that it ends in, and those that were read to their ends."""
@@ -153,7 +153,7 @@ class Pages:
                 piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.offset - begin]), begin)
             keep[own] = walk.keep
             if walk.frames != _NOTHING:
-                self._keep(piece.file.source, walk.frames)
+                self._frames.setdefault(piece.file.source, Frames()).add(walk.frames)
             kept = own[walk.keep]
             lines = kept[kept >= count] - count
             if len(lines):
@@ -174,6 +174,10 @@ class Pages:
         }
         kept = keep[records]
         self.rows.append(columns, None if kept.all() else np.flatnonzero(kept))
+        # All rows that are left are for what was decoded, since the next page comes with others.
+        for source, frames in [*self._frames.items()]:
+            if len(frames.documents) >= _MAX_WAITING_DOCUMENTS:
+                self._take_decoded(source, self._frames.pop(source))
 
     def batches(self) -> list[tuple[int, Batch]]:
         """Return what didn't fit since the last call, and the problems, each with the number of its file."""
@@ -188,7 +192,7 @@ class Pages:
         columns = batch.columns
         usual = (np.array(columns.warnings, np.uint16) & ~_NO_END == 0) & (np.array(columns.start_ns) != NO_TIME)
         # Of more than there is room for, which only a large document has, the rest goes the usual way.
-        usual &= np.cumsum(usual) <= self.rows.capacity - self.max_rows - self.rows.count
+        usual &= np.cumsum(usual) <= self.rows.capacity - self.rows.count
         if usual.any():
             trace_ids = columns.trace_ids
             taken = {
@@ -216,12 +220,6 @@ class Pages:
                 lengths=[batch.lengths[index] for index in others],
             )
         self._batches.append((source, batch))
-
-    def _keep(self, source: int, frames: Frames) -> None:
-        waiting = self._frames.setdefault(source, Frames())
-        waiting.add(frames)
-        if len(waiting.documents) >= _MAX_WAITING_DOCUMENTS:
-            self._take_decoded(source, self._frames.pop(source))
 
     def _scan(self, pieces: list[_Piece]) -> tuple[dict[str, NDArray[Any]], Told]:
         """Return the columns of the records that fit, in their order, and what lines of events say."""
@@ -428,7 +426,7 @@ class _Walk:
         return decoder is None or (decoder.is_clean and not decoder.waiting)
 
     def _decode(self, begin: int, end: int) -> None:
-        text = bytes(self._data[begin:end])
+        text = bytes(memoryview(self._data)[begin:end])
         if self._is_clean and text[:1] == b"{" and text[-2:] == b"}\n" and len(text) <= self._cap:
             # Mostly one whole record, which needs no framing.
             value = loads_usual(text)

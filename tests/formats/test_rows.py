@@ -20,11 +20,12 @@ from any_spans import spans
 from go_stubs import stub_of
 from otlp_messages import DOCUMENTS
 from spanview.formats import foreign
-from spanview.formats.decoder import kept_of
+from spanview.formats.decoder import kept_of, kept_of_each
+from spanview.formats.framing.containers import is_element
 from spanview.formats.jaeger import write as jaeger
 from spanview.formats.otlp.write import OtlpLines
 from spanview.formats.own.write import dumps_span, span_value
-from spanview.formats.rows import Row, Rows, ignore_part
+from spanview.formats.rows import PartRow, Row, Rows, ignore_part
 from spanview.formats.usual import NOWHERE, row_of_span
 from spanview.formats.zipkin import write as zipkin
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
@@ -125,8 +126,13 @@ def check(document: Any) -> None:
     rows, passed = expected(document)
     if type(kept) is Row:
         assert ([kept], []) == (rows, passed)
+    elif type(kept) is PartRow:
+        assert ([kept], []) == (rows, passed)
+        assert [*kept_of_each([RICH["zipkin alone"], document] * 3)] == [kept_of(RICH["zipkin alone"]), kept] * 3
     elif type(kept) is Rows:
         assert ([*kept], kept.passed) == (rows, len(passed))
+        if is_element(document):
+            assert [*kept_of_each([RICH["zipkin alone"], document] * 3)] == [kept_of(RICH["zipkin alone"]), kept] * 3
     else:
         assert kept is document
         assert isinstance(document, dict | list)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,6 +55,22 @@ def test_reserve(count: int) -> None:
     for row in range(1, count + 1):
         slots.insert(row)
     assert slots.mask == mask
+
+
+def test_what_was_given_up_grows_when_it_is_made() -> None:
+    """A table that grows while it is given up is made in its new size, and asks for no hash."""
+    slots, sizes = Slots(hash), list[int]()
+    slots.insert(0)
+
+    def make(size: int) -> array[int]:
+        sizes.append(size)
+        return array("I", [1] + [0] * (size - 1))
+
+    slots.give_up(make)
+    slots.reserve(5_000)
+    assert sizes == []
+    assert (len(slots.table), slots.table[0], sizes) == (slots.mask + 1, 1, [slots.mask + 1])
+    assert slots.mask * 2 >= 5_001 * 3
 
 
 def test_colliding_rows_wrap_around() -> None:

@@ -14,6 +14,7 @@ import pytest
 from builders import Builder
 from seeds import seeds
 from spanview.index import store as index_store
+from spanview.index.intake import Intake
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
 from spanview.index.table import NO_ROW
@@ -28,6 +29,7 @@ from .folders import make
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from spanview.formats.rows import Batch
     from spanview.index.slots import Slots
 
 _NEVER: Final = 1 << 60
@@ -161,6 +163,25 @@ def test_same_with_records_broken_in_two_lines(indented: int, tmp_path: Path) ->
     others = [json.dumps({**record, "parent_id": f"0x{number:016x}"}, indent=4) for number in range(1, indented + 1)]
     (tmp_path / "a.json").write_text("\n".join([*others, whole, f"{front}\n two{rest}", whole, ""]))
     _compare(tmp_path)
+
+
+def test_what_is_decoded_has_room_beside_what_is_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spans of a large list go into the index as scanned ones do, many at once, however many blocks they fill."""
+    monkeypatch.setattr(pages, "PAGE_BYTES", 10_000)
+    monkeypatch.setattr(processes, "BLOCK_ROWS", 1_000)
+    one_by_one: list[int] = []
+
+    def add(intake: Intake, source: int, batch: Batch) -> None:
+        one_by_one.append(len(batch.columns))
+        take(intake, source, batch)
+
+    take = Intake.add
+    monkeypatch.setattr(Intake, "add", add)
+    spans = [{"traceId": f"{number:032x}", "id": f"{number:016x}", "timestamp": 9} for number in range(1, 5_000)]
+    (tmp_path / "spans.json").write_text(json.dumps(spans))
+    store = load(tmp_path, cap=10_000, quick_from=0)
+    assert len(store.spans) == len(spans)
+    assert sum(one_by_one) < len(spans) // 10
 
 
 def _slots_of(slots: Slots) -> tuple[int, list[int]]:

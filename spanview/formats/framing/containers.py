@@ -17,13 +17,15 @@ from spanview.formats.framing.scanner import Scanner, ScanVerdict
 from spanview.formats.jsontext import BadJsonError, loads_quick, loads_usual
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
 ELEMENT_CAP_FACTOR: Final = 16
 """An element, a whole trace or all spans of a resource, may be this many times as long as other documents."""
 _PROBE_BYTES: Final = 8192
 """Bytes of a document by which it is recognized: always the same ones, in whatever pieces they come."""
 _KEY: Final = rb'\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"'
+_TOGETHER_BYTES: Final = 64 * 1024
+"""Bytes of elements that are decoded together: more would leave the processor's cache."""
 _BEGINNING: Final = re.compile(_KEY)
 _MAY_BE_FRONT: Final = re.compile(rb"\[|" + _KEY)
 # `[`, and the blanks before its first element.
@@ -56,30 +58,54 @@ def _between(key: bytes) -> re.Pattern[bytes]:
 
 
 def take_elements(
-    data: bytes, position: int, *, keep: Callable[[Any], Any], cap: int, base: int
+    data: bytes, position: int, *, keep: Callable[[list[Any]], Iterable[Any]], cap: int, base: int
 ) -> tuple[int, list[tuple[int, int, Any]]]:
     """Take elements of a document that was entered, as long as each is whole up to where another seems to begin.
 
     What decodes is an element: an object has one end only.
 
     Args:
-        keep: Returns what is kept of a decoded value.
+        keep: Returns what is kept of each of some decoded values.
         base: Offset in the file of the buffer.
 
     Returns:
         Where to go on: at an element; and of each that was taken its offset in the file, its length and what is kept.
     """
-    view, taken, front = memoryview(data), list[tuple[int, int, Any]](), _FIRST_KEY.match(data, position)
-    for match in _between(front[1]).finditer(data, position) if front else ():
-        end = match.start() + 1
-        if end > position + cap:
-            break
-        value = loads_usual(view[position:end])
-        if value is None:
-            break
-        taken.append((base + position, end - position, keep(value)))
-        position = match.end()
+    taken = list[tuple[int, int, Any]]()
+    for group in _elements(data, position, cap):
+        kept = keep([value for _, _, _, value in group])
+        taken += [(base + begin, end - begin, part) for (begin, end, _, _), part in zip(group, kept, strict=True)]
+        position = group[-1][2]
     return position, taken
+
+
+def _elements(data: bytes, position: int, cap: int) -> Iterator[list[tuple[int, int, int, Any]]]:
+    """Yield elements, some at a time: where each begins and ends, where the next one begins, and its value.
+
+    The front of an element, as long as the shortest one so far, isn't searched for its end; if one is shorter, what is
+    found doesn't decode, and all of it is searched.
+    """
+    front, view, skipped = _FIRST_KEY.match(data, position), memoryview(data), 0
+    group, first = list[tuple[int, int, int, Any]](), position
+    search = None if front is None else _between(front[1]).search
+    while search is not None:
+        match = search(data, position + skipped)
+        last, after = (0, 0) if match is None else match.span()
+        value = loads_usual(view[position : last + 1]) if after and last < position + cap else None
+        if value is None:
+            if not skipped:
+                break
+            skipped = 0
+            continue
+        group.append((position, last + 1, after, value))
+        if not 0 < skipped <= last - position:
+            skipped = last - position
+        position = after
+        if position - first > _TOGETHER_BYTES:
+            yield group
+            group, first = [], position
+    if group:
+        yield group
 
 
 class Nesting:

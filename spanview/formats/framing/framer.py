@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.framing import marks
@@ -38,7 +39,7 @@ from spanview.formats.jsontext import BadJsonError, loads_quick
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
@@ -52,15 +53,22 @@ class Framer:
 
     Args:
         keep: Returns what is kept of a decoded value.
+        keep_each: Returns that of each of some elements; by calling `keep` if None.
         cap: Bytes of the longest document that is kept, at least 256; see `ELEMENT_CAP_FACTOR`.
         offset: Offset in the file of the first byte that `feed` will get.
     """
 
     def __init__(
-        self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], *, cap: int = DEFAULT_CAP, offset: int = 0
+        self,
+        is_record: Callable[[Any], bool],
+        keep: Callable[[Any], Any],
+        keep_each: Callable[[list[Any]], Iterable[Any]] | None = None,
+        *,
+        cap: int = DEFAULT_CAP,
+        offset: int = 0,
     ) -> None:
         cap = max(cap, marks.LOOKBACK_BYTES)
-        self._is_record, self._keep = is_record, keep
+        self._is_record, self._keep, self._keep_each = is_record, keep, keep_each or partial(map, keep)
         self._buffer = Buffer(offset)
         self._damage, self._nesting = Damage(), Nesting(cap)
         self._starts = Starts(self._buffer, self._damage, self._nesting)
@@ -125,7 +133,8 @@ class Framer:
         """
         frames, self._frames = self._frames, Frames()
         trial: Framer = deepcopy(self)
-        self._frames, trial._keep = frames, lambda value: value
+        self._frames = frames
+        trial._keep = trial._keep_each = lambda value: value
         trial._give_up(position)
         end = trial._run(position + 1, quiet=True)[1]
         # Without a line end after it, it may be inside a record that is still being written.
@@ -184,12 +193,7 @@ class Framer:
             self._leave_before(position)
             after = position
             if self._scanner is None and not self._damage.is_open and not self._nesting.is_after:
-                take = take_elements if self._nesting.is_inside else take_straight
-                after, documents = take(
-                    self._buffer.data, position, keep=self._keep, cap=self._nesting.cap, base=self._buffer.offset
-                )
-                self._frames.documents += documents
-                self._starts.has_commas |= bool(documents) and self._nesting.is_inside
+                after = self._take_undamaged(position)
             if after == position:
                 after = self._frame(position, quiet=quiet)
             if self._starts.meets_prefix:
@@ -199,6 +203,17 @@ class Framer:
             if after == position:
                 return True, self._wait(position)
             position = after
+
+    def _take_undamaged(self, position: int) -> int:
+        """Take what follows one another undamaged; return where to go on."""
+        data, cap, base = self._buffer.data, self._nesting.cap, self._buffer.offset
+        if self._nesting.is_inside:
+            after, documents = take_elements(data, position, keep=self._keep_each, cap=cap, base=base)
+        else:
+            after, documents = take_straight(data, position, keep=self._keep, cap=cap, base=base)
+        self._frames.documents += documents
+        self._starts.has_commas |= bool(documents) and self._nesting.is_inside
+        return after
 
     def _is_over_cap(self, position: int) -> bool:
         return len(self._buffer.data) - position > self._nesting.cap

@@ -6,6 +6,7 @@ losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own
 alike_records  what the records of a run of spans have in common, and where their values differ
 alike_texts    the objects of spans whose records are similar, many at once
+alike_spans    what else is written of such spans, found out by what changes the text of one
 tree_facts     what only trees show of spans: waits and critical paths
 trace_nodes    the spans of traces in the order of the trace tree, and what comes between them
 trace_tree     the format trace-tree: whole traces with their trees

@@ -191,9 +191,9 @@ class SpanBatch:
         digits = hexlify(np.stack(ids, axis=1).astype(">u8").tobytes())
         of_ids = np.frombuffer(digits, np.uint8).reshape(-1, TRACE_ID_DIGITS + 2 * SPAN_ID_DIGITS)
         self.trace_ids, self.span_ids, self.parent_ids = np.split(of_ids, (TRACE_ID_DIGITS, 48), axis=1)
-        starts, ends = (np.where(self.alike, times, 0) for times in (starts, ends))
-        self.starts, self.ends = _time_rows(starts), _time_rows(ends)
-        self.durations, self.offsets = _decimals(ends - starts), _decimals(self.offset)
+        self.start_ns, self.end_ns = (np.where(self.alike, times, 0) for times in (starts, ends))
+        self.starts, self.ends = _time_rows(self.start_ns), _time_rows(self.end_ns)
+        self.durations, self.offsets = _decimals(self.end_ns - self.start_ns), _decimals(self.offset)
         self.own = _decimals(np.array([time or 0 for time in own]))
 
     def keys(self, chosen: Places, name_widths: Places) -> Places:
@@ -345,14 +345,7 @@ class AlikeTexts:
         for first in range(0, len(left), step):
             chosen = left[first : first + step]
             records, fits = template.take(self.records, batch.places[chosen])
-            of_columns = batch.trace_ids, batch.span_ids, batch.parent_ids, batch.starts, batch.ends
-            known = [values[chosen] for values in of_columns]
-            width = template.fields[0][1]
-            if width:
-                known.insert(0, rows_at(self._names.data, self._names.starts[batch.name[chosen]], width))
-            else:
-                known.insert(0, known[0][:, :0])
-            for (position, width), texts in zip(template.fields, known, strict=True):
+            for (position, width), texts in zip(template.fields, self.fields(batch, chosen, template), strict=True):
                 values = np.ascontiguousarray(records[:, position : position + width])
                 # Comparing all at once is much cheaper, and nearly always enough.
                 if values.tobytes() != np.ascontiguousarray(texts[:, :width]).tobytes():
@@ -362,6 +355,13 @@ class AlikeTexts:
         result: Places = np.concatenate(others)
         self._written += len(left) - len(result)
         return result
+
+    def fields(self, batch: SpanBatch, chosen: Places, template: RecordTemplate) -> list[Bytes]:
+        """Return what columns say of some spans, as `RecordTemplate.fields` has it."""
+        of_columns = batch.trace_ids, batch.span_ids, batch.parent_ids, batch.starts, batch.ends
+        known, width = [values[chosen] for values in of_columns], template.fields[0][1]
+        starts = self._names.starts[batch.name[chosen]]
+        return [rows_at(self._names.data, starts, width) if width else known[0][:, :0], *known]
 
     def _laid_out(self, batch: SpanBatch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
         """Return the text of a batch, by the number of each span's template; `plain` writes those without."""

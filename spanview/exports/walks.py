@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from enum import Enum, auto
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spanview.exports.shares import ALIKE_SHARES, SHARE_SPANS
+from spanview.exports.span_texts import are_many
+from spanview.formats.tags import ignore_loss
 from spanview.index.known_records import KnownRecords
 from spanview.index.tree import ROOT
 from spanview.index.whole_spans import READ_SPANS, spans_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from spanview.exports.alike_spans import AlikeSpans, Tell
     from spanview.index.store import Store
-    from spanview.model.span import Span
 
 
 class Above(Enum):
@@ -28,12 +31,32 @@ class Above(Enum):
     """Nothing, because a circle of parents was cut there."""
 
 
-def spans_in_place(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, Span, Above]]:
-    """Yield the spans of traces, parents before their children: the trace's number, the span, and what is above it."""
+def spans_in_place(
+    store: Store, traces: Iterable[int], alike: AlikeSpans | None = None, lose: Callable[[str], None] = ignore_loss
+) -> Iterator[tuple[int, Any, Above]]:
+    """Yield the spans of traces, parents before their children: the trace's number, the span, and what is above it.
+
+    Args:
+        alike: Tells what is written of spans below others or nothing, instead of these.
+    """
     places, known = _places(store, traces), KnownRecords(store)
-    while batch := [*islice(places, READ_SPANS)]:
-        for (trace, _, above), span in zip(batch, spans_at(store, [row for _, row, _ in batch], known), strict=True):
+    while batch := [*islice(places, READ_SPANS if alike is None else ALIKE_SHARES * SHARE_SPANS)]:
+        rows = [row for _, row, _ in batch]
+        are_usual = [above is Above.PARENT or above is Above.NOTHING for _, _, above in batch]
+        spans = spans_at(store, rows, known) if alike is None else alike.spans(rows, are_usual, lose)
+        for (trace, _, above), span in zip(batch, spans, strict=True):
             yield trace, span, above
+
+
+def alike_spans(
+    store: Store, traces: Sequence[int], tell: Tell, looked_at: Collection[str] = (), since_ns: int = 0
+) -> AlikeSpans | None:
+    """Return what tells what is written of spans of some traces; None for few."""
+    if not are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
+        return None
+    from spanview.exports.alike_spans import AlikeSpans
+
+    return AlikeSpans(store, tell, looked_at, since_ns)
 
 
 def _places(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, int, Above]]:

@@ -8,39 +8,55 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.losses import CIRCLES
-from spanview.exports.shares import shares_of_traces, written
-from spanview.exports.walks import Above, spans_in_place
+from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
+from spanview.exports.walks import Above, alike_spans, spans_in_place
 from spanview.formats.jsontext import dumps_reporting
-from spanview.formats.zipkin.write import value_of
+from spanview.formats.zipkin.write import LOOKED_AT, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from spanview.exports.alike_spans import AlikeSpans
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 
 def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the spans of traces in their order as a list, each on a line of its own."""
-    prefix = b"[\n"
-    for piece in written(shares_of_traces(store, traces), partial(_spans, store), lose, between=b",\n"):
+    prefix, alike = b"[\n", alike_spans(store, traces, _told, LOOKED_AT)
+    shares = shares_of_traces(store, traces, ALIKE_SHARES if alike else 1)
+    for piece in written(shares, partial(_spans, store, alike), lose, between=b",\n"):
         yield prefix + piece
         prefix = b""
     yield b"[]\n" if prefix else b"\n]\n"
 
 
-def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
+def _told(span: Span, lose: Callable[[str], None]) -> tuple[bytes, None] | None:
+    """Return what is written of a span."""
+    value = value_of(span, lose)
+    return None if value is None or "shared" in value else (dumps_reporting(value, lose), None)
+
+
+def _spans(
+    store: Store, alike: AlikeSpans | None, traces: Sequence[int], lose: Callable[[str], None]
+) -> Iterator[bytes]:
     """Yield the spans of traces with a comma and a line feed between them."""
-    between = b""
-    for _, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
-        ids = set[str]()
+    between, span_ids = b"", store.spans.span_id
+    for _, spans in groupby(spans_in_place(store, traces, alike, lose), itemgetter(0)):
+        ids = set[int]()
         for _, span, above in spans:
-            value = value_of(span, lose)
-            if value is None:
+            if isinstance(span, tuple):
+                text, _, row, *_ = span
+                span_id, value = span_ids[row], None
+            elif (value := value_of(span, lose)) is None:
                 continue
-            if value["id"] in ids and "shared" not in value:
+            else:
+                span_id = int(value["id"], 16)
+                if above is Above.CIRCLE and value.pop("parentId", None) is not None:
+                    lose(CIRCLES)
+                text = dumps_reporting(value, lose)
+            if span_id in ids and (value is None or "shared" not in value):
                 lose("wrote {span} with the id of another span, which Zipkin shows as one")
-            ids.add(value["id"])
-            if above is Above.CIRCLE and value.pop("parentId", None) is not None:
-                lose(CIRCLES)
-            yield between + dumps_reporting(value, lose)
+            ids.add(span_id)
+            yield between + text
             between = b",\n"

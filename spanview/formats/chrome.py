@@ -22,7 +22,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.formats.jsontext import dumps_reporting, dumps_sorted, dumps_strict
 from spanview.formats.tags import ignore_loss
@@ -49,6 +49,18 @@ TraceDraft: TypeAlias = "tuple[list[SpanDraft], list[tuple[int, int, bytes]]]"
 """The spans in the order of their starts, and the flows: from which index to which, and a name."""
 
 
+class Drafted(NamedTuple):
+    """A span of which all that takes long is known: what has neither links nor events."""
+
+    span_id: str
+    parent_id: str | None
+    kind_value: int
+    start_ns: int
+    end_ns: int
+    slice: bytes
+    process: tuple[bytes, bytes]
+
+
 class ChromeDrafts:
     """Makes drafts of traces.
 
@@ -62,7 +74,11 @@ class ChromeDrafts:
         self._processes: dict[tuple[object, ...], tuple[Resource, tuple[bytes, bytes]]] = {}
         """By the resource's identity and what else identifies a process, where that is text."""
 
-    def of(self, spans: Sequence[Span]) -> TraceDraft:
+    def told(self, span: Span) -> tuple[bytes, tuple[bytes, bytes]] | None:
+        """Return the slice of a span, and its process; None for one that has more."""
+        return None if span.links or span.events else (self._slice(span), self._process_of(span))
+
+    def of(self, spans: Sequence[Span | Drafted]) -> TraceDraft:
         """Return the draft of one trace, whose spans are given with parents before their children."""
         timed = [index for index, span in enumerate(spans) if span.start_ns is not None]
         for _ in range(len(spans) - len(timed)):
@@ -76,11 +92,13 @@ class ChromeDrafts:
         for rank, index in enumerate(timed):
             span = spans[index]
             parent = ranks.get(by_id.get(span.parent_id, -1), rank)
-            instants = [self._instant(event, span) for event in span.events]
-            parent_rank = parent if parent < rank else -1
-            drafts.append(
-                (self._process_of(span), _start_of(span), _end_of(span), parent_rank, self._slice(span), instants)
-            )
+            parent_rank, instants = parent if parent < rank else -1, list[bytes]()
+            if isinstance(span, Drafted):
+                process, text = span.process, span.slice
+            else:
+                process, text = self._process_of(span), self._slice(span)
+                instants += [self._instant(event, span) for event in span.events]
+            drafts.append((process, _start_of(span), _end_of(span), parent_rank, text, instants))
         return drafts, arrows
 
     def _process_of(self, span: Span) -> tuple[bytes, bytes]:
@@ -133,7 +151,7 @@ class ChromeDrafts:
             times += b',"dur":' + _micros(duration_ns)
         return times + b"," + dumps_reporting(event, self._lose)[1:]
 
-    def _arrows(self, spans: Sequence[Span]) -> list[tuple[int, int, bytes]]:
+    def _arrows(self, spans: Sequence[Span | Drafted]) -> list[tuple[int, int, bytes]]:
         """Return the flows between some spans, given in the order of their starts."""
         by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
         arrows: list[tuple[int, int, bytes]] = []
@@ -142,8 +160,8 @@ class ChromeDrafts:
             pairs = []
             if parent is not None and (spans[parent].kind_value, span.kind_value) == (PRODUCER, CONSUMER):
                 pairs.append((parent, b"message"))
-            for link in span.links:
-                linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None
+            for link in () if isinstance(span, Drafted) else span.links:
+                linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None  # type: ignore[union-attr]
                 if linked is None:
                     self._lose("wrote {link} to spans outside the trace without arrows")
                 else:
@@ -236,12 +254,12 @@ def _metadata(name: str, process: _Process, tid: int, args: dict[str, Any]) -> b
     return dumps_strict({"ph": "M", "name": name, "pid": process.pid, "tid": tid, "args": args})
 
 
-def _start_of(span: Span) -> int:
+def _start_of(span: Span | Drafted) -> int:
     """Return the start; spans without one are left out."""
     return span.start_ns or 0
 
 
-def _end_of(span: Span) -> float:
+def _end_of(span: Span | Drafted) -> float:
     """Return the end; a span without one stays open for ever, and one that ends before it starts is a moment."""
     return inf if span.end_ns is None else max(span.end_ns, _start_of(span))
 

@@ -29,7 +29,7 @@ _SCOPE: Final = ("otel.scope.name", "otel.scope.version")
 _LIBRARY: Final = ("otel.library.name", "otel.library.version")
 DROPPED: Final = {f"dropped_{part}_count": f"otel.dropped_{part}_count" for part in ("attributes", "events", "links")}
 """Tags for what a span has dropped, by the field's name in OTLP."""
-_RESERVED: Final = frozenset(
+RESERVED: Final = frozenset(
     (KIND, STATUS_CODE, STATUS_DESCRIPTION, _TRACE_STATE, *_SCOPE, *_LIBRARY, *DROPPED.values())
 )
 """Names of tags for parts of a span."""
@@ -208,8 +208,8 @@ def lose_reserved(
         own: The tags for parts of the span, which come first.
         kinds: Names of kinds that the format's tag can have.
     """
-    if not _RESERVED.isdisjoint(attributes):
-        reserved = {key: value for key, value in attributes.items() if key in _RESERVED}
+    if not RESERVED.isdisjoint(attributes):
+        reserved = {key: value for key, value in attributes.items() if key in RESERVED}
         tags = Tags((*own, *reserved.items()))
         take_shared(tags)
         tags.take(KIND, lambda value: value if isinstance(value, str) and value in kinds else None)

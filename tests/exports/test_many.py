@@ -17,21 +17,24 @@ from builders import Builder, MemoryReader, file_of, span_id, store_of_files, tr
 from quick.folders import make
 from seeds import seeds
 from spanview.analysis import walk
-from spanview.exports import alike_texts, shares, span_texts, trace_tree
+from spanview.exports import alike_spans, alike_texts, shares, span_texts, trace_tree
+from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.losses import Losses
 from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
 from spanview.exports.span_texts import SpanTexts
+from spanview.exports.surroundings import Surroundings
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.store import Store
 from spanview.index.summary import summary_of
 from spanview.model.span import Span
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from builders import Document
-    from spanview.index.store import Store
 
 SEEDS: Final = seeds(20)
 
@@ -56,6 +59,23 @@ def both_ways(
         with monkeypatch.context() as patch:
             patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
             ways.append(exported(store, traces, rows))
+    return ways
+
+
+def foreign_both_ways(
+    store: Store, monkeypatch: pytest.MonkeyPatch, traces: Sequence[int] | None = None
+) -> list[dict[str, tuple[bytes, list[str]]]]:
+    """Return the formats of others as they are made of few spans and of many, and what is lost of each."""
+    traces = store.traces_in_order() if traces is None else traces
+    ways = []
+    for most in (1 << 60, 0):
+        losses = {name: Losses(name) for name in ("zipkin", "jaeger", "chrome")}
+        with monkeypatch.context() as patch:
+            patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
+            texts = {
+                name: b"".join(chunks_of(store, traces, name, lost, Surroundings())) for name, lost in losses.items()
+            }
+        ways.append({name: (texts[name], lost.lines()) for name, lost in losses.items()})
     return ways
 
 
@@ -97,6 +117,8 @@ def test_whatever_the_files_hold(seed: int, tmp_path: Path, monkeypatch: pytest.
     assert at_once[1] == one_by_one[1]
     details, details_at_once = details_both_ways(store, rows)
     assert details_at_once == details
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch, traces)
+    assert foreign_at_once == foreign
 
 
 def _change(folder: Path, dice: random.Random) -> None:
@@ -124,6 +146,15 @@ VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "stack": ("Traceback (most recent call last):", "No traceback, but of the same width"[:34]),
     "ray.pid": ("1234", "5678", "none"),
     "host.name": ("node1", "node2"),
+    "ray.node_id": ("77aa", "88bb"),
+    "error": ("true", "some"),
+    "span.kind": ("client", "server", "abcdef"),
+    "otel.status_code": ("OK", "no"),
+    "otel.dropped_events_count": (5, 7),
+    "network.peer.port": (10_000, 70_000, 65_535),
+    "network.peer.address": ("10.0.0.1", "10.0.0.x", "2001::ff"),
+    "peer.service": ("shop", "cart"),
+    "server.address": ("east", "west"),
 }
 """Of each key values that are mostly written in one width."""
 
@@ -133,13 +164,15 @@ def alike(count: int, dice: random.Random) -> list[Document]:
     build, spans = Builder(), []
     keys = dice.sample([*VALUES], dice.randint(1, 4))
     values = {key: dice.sample(VALUES[key], dice.choice((1, len(VALUES[key])))) for key in keys}
+    kinds = dice.choice((("INTERNAL",), ("PRODUCER", "CONSUMER"), ("CLIENT", "SERVER", "INTERNAL")))
     has_event, has_description, has_link = (dice.random() < 0.3 for _ in range(3))
     for number in range(1, count + 1):
         some = {key: dice.choice(choice) for key, choice in values.items()}
         span = build.span(
             dice.choice(("f", "g")),
             span=number,
-            trace=dice.choice((1, 2, 3)),
+            kind=dice.choice(kinds),
+            trace=dice.choice((1, 2 << 90, 3 << 90)),
             parent=dice.choice((None, dice.randint(1, count), max(1, number - 1))),
             start=dice.choice((number, dice.randrange(50))),
             attributes=some,
@@ -170,6 +203,8 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
     assert at_once == one_by_one
     details, details_at_once = details_both_ways(store, store.rows_in_order())
     assert details_at_once == details
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
     # Now bytes are other ones than when they were read.
     for source, data in enumerate(reader.files):
         changed = bytearray(data or b"")
@@ -180,6 +215,8 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
     assert at_once == one_by_one
     details, details_at_once = details_both_ways(store, store.rows_in_order())
     assert details_at_once == details
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
 
 
 @pytest.mark.usefixtures("small")
@@ -238,6 +275,34 @@ def test_details_tell_processes_apart() -> None:
     details, details_at_once = details_both_ways(store, rows)
     assert details_at_once == details
     assert not any(isinstance(span, Span) for span in AlikeDetails(store).spans(rows))
+
+
+@pytest.mark.parametrize("form", ["zipkin", "jaeger", "chrome"])
+def test_formats_of_others_have_templates(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of spans that a program writes again and again few are made into objects."""
+    dice, build = random.Random(3), Builder()
+    spans = [
+        build.span("f", span=number, trace=1 << 90, attributes={"task": f"{dice.getrandbits(60):015x}"})
+        for number in range(1, 1_001)
+    ]
+    store = store_of_files({"a": file_of(spans[:500]), "b": file_of(spans[500:], indent=4)})
+    foreign, _ = foreign_both_ways(store, monkeypatch)
+    made: list[int] = []
+    span_in = Store.span_in
+
+    def counted(store: Store, row: int, record: bytes | None) -> Span:
+        made.append(row)
+        return span_in(store, row, record)
+
+    def read(_: Store, rows: Sequence[int], *__: object) -> Iterator[Span]:
+        made.extend(rows)
+        return iter(())
+
+    monkeypatch.setattr(Store, "span_in", counted)
+    monkeypatch.setattr(alike_spans, "spans_at", read)
+    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+    assert b"".join(chunks_of(store, store.traces_in_order(), form, Losses(form), Surroundings())) == foreign[form][0]
+    assert len(made) < 100
 
 
 def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.display.stacks import StackLine
+    from spanview.exports.alike_spans import AlikeSpan
     from spanview.model.span import Event, Link, Resource, Scope
 
 BLOCK_SPANS: Final = 128
@@ -55,11 +56,6 @@ class Process(NamedTuple):
     writer: bytes
 
 
-AlikeSpan: TypeAlias = tuple[bytes, Process, int, int]
-"""What details say of a span whose record is similar to others, its scope and trace state empty: as JSON, from its
-description to its links, without a bracket at the end; who has written it; and its record's offset and length."""
-
-
 class DetailTexts:
     """Makes the values of blocks, in each of which resources and scopes that spans share are written once."""
 
@@ -87,7 +83,8 @@ class DetailTexts:
         value[4:6] = (self._values[number] for number in value[4:6])
         return value
 
-    def _alike(self, head: bytes, process: Process, offset: int, length: int) -> bytes:
+    def _alike(self, head: bytes, by: tuple[Process, list[str]], _: int, offset: int, length: int) -> bytes:
+        process = by[0]
         around = self._around.get(id(process))
         if around is None:
             shared = self._share(process.resource, process.resource_text), self._share([], _NOTHING)

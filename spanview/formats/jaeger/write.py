@@ -15,6 +15,7 @@ from spanview.formats.tags import (
     ERROR_TAG,
     EVENTS_AT_ZERO,
     KIND,
+    RESERVED,
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
@@ -49,37 +50,54 @@ TAKEN_FOR_PARENT: Final = "dropped {link} of spans without a parent, which Jaege
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 """The largest integer that the user interface holds exactly."""
 _PLAIN: Final = frozenset((str, int, bool))
+LOOKED_AT: Final = RESERVED | {ERROR_TAG}
+"""Attributes whose values change more than what is written of themselves."""
 _INT64: Final = 2**63
 _MAX_KNOWN_RESOURCES: Final = 256
 """Resources whose processes are known at once."""
 
 
+class Processes:
+    """What is written of resources, for whoever writes many traces."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Resource, dict[str, Any], bytes, list[str]]] = {}
+        """By the resource's identity."""
+
+    def of(self, resource: Resource) -> tuple[Resource, dict[str, Any], bytes, list[str]]:
+        """Return a resource, its process, the same as a text, and what was lost of it."""
+        known = self._known.get(id(resource))
+        if known is None:
+            lost: list[str] = []
+            process = process_of(resource, lost.append)
+            if len(self._known) >= _MAX_KNOWN_RESOURCES:
+                self._known.clear()
+            known = self._known[id(resource)] = resource, process, dumps_sorted(process), lost
+        return known
+
+
 class ProcessTable:
     """The processes of one trace, each once, named in the order in which spans first have them."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Processes | None = None) -> None:
         self.values: dict[str, dict[str, Any]] = {}
         """By their names."""
         self._names: dict[bytes, str] = {}
-        self._of_resources: dict[int, tuple[Resource, str, list[str]]] = {}
-        """By the resource's identity: the process's name, and what was lost of it."""
+        self._known = Processes() if known is None else known
 
     def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
         """Return the name of a resource's process."""
-        known = self._of_resources.get(id(resource))
-        if known is None:
-            lost: list[str] = []
-            known = resource, self.name_of(process_of(resource, lost.append)), lost
-            if len(self._of_resources) >= _MAX_KNOWN_RESOURCES:
-                self._of_resources.clear()
-            self._of_resources[id(resource)] = known
-        for sentence in known[2]:
+        _, process, text, lost = self._known.of(resource)
+        for sentence in lost:
             lose(sentence)
-        return known[1]
+        return self._named(process, text)
 
     def name_of(self, process: dict[str, Any]) -> str:
         """Return the name of a process."""
-        name = self._names.setdefault(dumps_sorted(process), f"p{len(self._names) + 1}")
+        return self._named(process, dumps_sorted(process))
+
+    def _named(self, process: dict[str, Any], text: bytes) -> str:
+        name = self._names.setdefault(text, f"p{len(self._names) + 1}")
         self.values.setdefault(name, process)
         return name
 

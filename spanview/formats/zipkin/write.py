@@ -15,6 +15,7 @@ from spanview.formats.tags import (
     ERROR_TAG,
     EVENTS_AT_ZERO,
     KIND,
+    RESERVED,
     STATUS_CODE,
     STATUS_DESCRIPTION,
     dropped_in,
@@ -44,6 +45,8 @@ LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 """Attributes for an endpoint's name, address and port."""
 _ENDPOINT_ATTRIBUTES: Final = frozenset((*LOCAL, *REMOTE))
+LOOKED_AT: Final = _ENDPOINT_ATTRIBUTES | RESERVED | {ERROR_TAG}
+"""Attributes whose values change more than what is written of themselves."""
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
 DESCRIBES_NOTHING: Final = ("", "true", "false")

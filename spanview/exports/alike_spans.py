@@ -1,0 +1,226 @@
+"""What is written of spans whose records are similar: all of a template get what changes put into one text at once.
+
+What a gap of a template is to the text is found out: the sample is told again with other digits in that gap, and with
+other ids and another name.
+
+record     "attributes": {"task": "~~~~", "ray.pid": "~~~~~"}, … "resource": {"attributes": {"id": "~~"}}
+text       {"id":"~~","timestamp":^,"duration":^,"tags":{"task":"~~~~","ray.pid":"~~~~~"}}     ^ is a time, of any width
+process    ray.pid, id and the file                          what changes the resource, the writer, or what is lost
+
+Where a gap changes anything else, as the time of an event does, its spans are read one by one, as others are.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from spanview.exports.alike_records import SPAN_ID_DIGITS
+from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
+from spanview.formats.tags import NS_PER_MICROSECOND, ignore_loss
+from spanview.index.gather import rows_at
+from spanview.index.whole_spans import spans_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from spanview.exports.alike_records import VaryingValue
+    from spanview.exports.alike_texts import SpanBatch
+    from spanview.index.arrays import Places
+    from spanview.index.store import Store
+    from spanview.model.span import Span
+
+AlikeSpan: TypeAlias = "tuple[bytes, _Process, int, int, int]"
+"""What is written of a span, its process, its row, and its record's offset and length."""
+Tell: TypeAlias = "Callable[[Span, Callable[[str], None]], tuple[bytes, Any] | None]"
+"""Returns what is written of a span, and what else is told of its process; None where it isn't written so."""
+
+_MAX_PROCESSES: Final = 16_384
+"""Processes that are remembered, each once for a template; spans of others are read one by one."""
+_OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
+_START_US, _DURATION_US = 1_357_924_680_135_790, 97_531_864_208
+_IN_ORDER: Final = [b"%d" % _START_US, b"%d" % _DURATION_US]
+_TIMES: Final = re.compile(b"|".join(_IN_ORDER))
+"""Times that are looked for in a text."""
+_FIELDS: Final = ("name", "trace_id", "span_id", "parent_id")
+
+
+class _Process(NamedTuple):
+    """What may differ by the process of a span."""
+
+    told: Any
+    losses: list[str]
+
+
+class _Told(NamedTuple):
+    """What is written of a span, without its times."""
+
+    text: bytes
+    cuts: tuple[int, ...]
+    """Where its start and its duration were; empty where it has neither."""
+    process: _Process
+
+    def places(self, value: bytes, changed: _Told | None, other: bytes) -> list[int] | None:
+        """Return where a value is in the text, by what is told with another one; None where more than that changes."""
+        if changed is None or changed.cuts != self.cuts or len(changed.text) != len(self.text):
+            return None
+        differs = np.frombuffer(self.text, np.uint8) != np.frombuffer(changed.text, np.uint8)
+        places: list[int] = np.flatnonzero(differs)[:: len(value)].tolist()
+        # No byte is the same in both.
+        put = {place: place + len(value) for place in places}
+        if any((self.text[at:end], changed.text[at:end]) != (value, other) for at, end in put.items()):
+            return None
+        return places if len(places) * len(value) == int(differs.sum()) else None
+
+
+class _Head(NamedTuple):
+    """What spans of a template have in common."""
+
+    told: _Told
+    fields: list[tuple[int, int]]
+    """Of `_FIELDS`, each with its place in the text."""
+    gaps: list[tuple[VaryingValue, int]]
+    of_process: list[VaryingValue]
+
+
+class AlikeSpans:
+    """Tells of spans what is written of them; the store must not grow meanwhile.
+
+    Args:
+        looked_at: Attributes whose values change more than what is written of themselves.
+        since_ns: What starts are counted from.
+        special: A text in which no value is written as it is.
+    """
+
+    def __init__(
+        self, store: Store, tell: Tell, looked_at: Collection[str] = (), since_ns: int = 0, special: bytes = b""
+    ) -> None:
+        self._store = store
+        self._tell, self._looked_at, self._since_ns, self._special = tell, frozenset(looked_at), since_ns, special
+        self._alike = AlikeTexts(store)
+        self._heads: dict[int, _Head | None] = {}
+        """By the number of the template."""
+        self._processes: dict[tuple[int, int, bytes], _Process | None] = {}
+        """By template, file, and what the gaps hold that tell processes apart."""
+
+    def spans(
+        self, rows: Sequence[int], are_usual: Sequence[bool] = (), lose: Callable[[str], None] = ignore_loss
+    ) -> Iterator[Span | AlikeSpan]:
+        """Yield what is written of spans whose records are similar, and the others, and unusual ones, as they are."""
+        none = [0] * len(rows)
+        own = [0 if is_usual else None for is_usual in are_usual] or none
+        for chosen, batch, matches in self._alike.matched(rows, own, none):
+            found: list[AlikeSpan | None] = [None] * len(matches)
+            for number in np.unique(matches[matches != NO_TEMPLATE]).tolist():
+                self._find(batch, number, np.flatnonzero(matches == number), found)
+            others = spans_at(self._store, [row for row, span in zip(rows[chosen], found, strict=True) if span is None])
+            for span in found:
+                if span is None:
+                    yield next(others)
+                    continue
+                for sentence in span[1].losses:
+                    lose(sentence)
+                yield span
+
+    def _find(self, batch: SpanBatch, number: int, chosen: Places, found: list[AlikeSpan | None]) -> None:
+        """Put in what is found of spans that have a template."""
+        if number not in self._heads:
+            self._heads[number] = self._head(batch, number, int(chosen[0]))
+        if (head := self._heads[number]) is None:
+            return
+        if head.told.cuts:
+            # Others are written in other ways.
+            fits = (batch.start_ns >= max(1, self._since_ns)) & (batch.end_ns > batch.start_ns)
+            chosen = chosen[(fits & (batch.trace_ids[:, :SPAN_ID_DIGITS] != ord("0")).any(axis=1))[chosen]]
+        parts, places = self._written(batch, head, number, chosen), batch.places[chosen]
+        in_gaps = [rows_at(self._alike.records, places + gap.position, gap.width) for gap in head.of_process]
+        keys = [row.tobytes() for row in np.hstack(in_gaps)] if in_gaps else [b""] * len(chosen)
+        columns = (column[chosen].tolist() for column in (batch.source, batch.rows, batch.offset, batch.length))
+        for index, part, key, source, *of_columns in zip(chosen.tolist(), parts, keys, *columns, strict=False):
+            process = self._processes.get((number, source, key))
+            if process is None:
+                process = self._process(batch, index, (number, source, key))
+            if process is not None:
+                found[index] = part, process, *of_columns
+
+    def _written(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> list[bytes]:
+        """Return what is written of spans that have a template; nothing where a value isn't written as it is."""
+        text, cuts, _ = head.told
+        texts, places = np.empty((len(chosen), len(text)), np.uint8), batch.places[chosen]
+        texts[:] = np.frombuffer(text, np.uint8)
+        fields = self._alike.fields(batch, chosen, self._alike.templates[number])
+        for at, target in head.fields:
+            texts[:, target : target + fields[at].shape[1]] = fields[at]
+        for gap, target in head.gaps:
+            texts[:, target : target + gap.width] = rows_at(self._alike.records, places + gap.position, gap.width)
+        data = texts.tobytes()
+        if self._special and self._special in data:
+            return []
+        parts = [data[first : first + len(text)] for first in range(0, len(data), len(text))]
+        if not cuts:
+            return parts
+        starts, ends = (column[chosen] // NS_PER_MICROSECOND for column in (batch.start_ns, batch.end_ns))
+        times = (starts - self._since_ns // NS_PER_MICROSECOND).tolist(), (ends - starts).tolist()
+        first, second = cuts
+        return [
+            b"%b%d%b%d%b" % (part[:first], start, part[first:second], duration, part[second:])
+            for part, start, duration in zip(parts, *times, strict=True)
+        ]
+
+    def _process(self, batch: SpanBatch, index: int, key: tuple[int, int, bytes]) -> _Process | None:
+        """Return who has written a span, which is remembered."""
+        if key not in self._processes and len(self._processes) < _MAX_PROCESSES:
+            told = self._told(int(batch.rows[index]), self._record(batch, index))
+            self._processes[key] = None if told is None else told.process
+        return self._processes.get(key)
+
+    def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
+        """Return what spans of a template have in common, None where what is written may differ in anything else."""
+        row, record, template = int(batch.rows[index]), self._record(batch, index), self._alike.templates[number]
+        span, told = self._store.span_in(row, record), self._told(row, record)
+        head = _Head(told or _Told(b"", (), _Process(None, [])), [], [], [])
+        for at, name in enumerate(_FIELDS):
+            value = (getattr(span, name) or "").encode()
+            other = value.translate(_OTHER_DIGITS)
+            changed = self._told(row, record, **{name: other.decode()}) if value else told
+            places = head.told.places(value, changed, other) if value else []
+            if places is None or changed is None or changed.process != head.told.process:
+                return None
+            head.fields.extend((at, place) for place in places)
+        for gap in template.gaps:
+            end = gap.position + gap.width
+            value = record[gap.position : end]
+            other = value.translate(_OTHER_DIGITS)
+            changed_record = record[: gap.position] + other + record[end:]
+            attributes = self._store.span_in(row, changed_record).attributes
+            is_looked_at = any(attributes.get(key) != span.attributes.get(key) for key in self._looked_at)
+            changed = self._told(row, changed_record)
+            places = head.told.places(value, changed, other)
+            if is_looked_at or places is None or changed is None:
+                return None
+            head.gaps.extend((gap, place) for place in places)
+            if changed.process != head.told.process:
+                head.of_process.append(gap)
+            elif not places:
+                return None
+        return head
+
+    def _told(self, row: int, record: bytes, **fields: str) -> _Told | None:
+        """Return what is written of a span if this is its record, with times that can be found."""
+        start_ns = self._since_ns + _START_US * NS_PER_MICROSECOND
+        times = {"start_ns": start_ns, "end_ns": start_ns + _DURATION_US * NS_PER_MICROSECOND}
+        span, losses = self._store.span_in(row, record), list[str]()
+        told = self._tell(replace(span, **times, **fields), losses.append)  # type: ignore[arg-type]
+        if told is None:
+            return None
+        text, process = told
+        found, parts = _TIMES.findall(text), _TIMES.split(text)
+        cuts = tuple(accumulate(map(len, parts[:-1])))
+        return _Told(b"".join(parts), cuts, _Process(process, losses)) if not found or found == _IN_ORDER else None
+
+    def _record(self, batch: SpanBatch, index: int) -> bytes:
+        return rows_at(self._alike.records, batch.places[[index]], int(batch.length[index])).tobytes()

@@ -43,8 +43,8 @@ _MAX_PROCESSES: Final = 16_384
 """Processes that are remembered, each once for a template; spans of others are read one by one."""
 _OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
 _START_US, _DURATION_US = 1_357_924_680_135_790, 97_531_864_208
-_IN_ORDER: Final = [b"%d" % _START_US, b"%d" % _DURATION_US]
-_TIMES: Final = re.compile(b"|".join(_IN_ORDER))
+_START, _DURATION, _END = (b"%d" % us for us in (_START_US, _DURATION_US, _START_US + _DURATION_US))
+_TIMES: Final = re.compile(b"|".join((_START, _DURATION, _END)))
 """Times that are looked for in a text."""
 _FIELDS: Final = ("name", "trace_id", "span_id", "parent_id")
 
@@ -61,7 +61,8 @@ class _Told(NamedTuple):
 
     text: bytes
     cuts: tuple[int, ...]
-    """Where its start and its duration were; empty where it has neither."""
+    """Where its start and its duration or its end were; empty where it has none."""
+    has_end: bool
     process: _Process
 
     def places(self, value: bytes, changed: _Told | None, other: bytes) -> list[int] | None:
@@ -149,7 +150,7 @@ class AlikeSpans:
 
     def _written(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> list[bytes]:
         """Return what is written of spans that have a template; nothing where a value isn't written as it is."""
-        text, cuts, _ = head.told
+        text, cuts, has_end, _ = head.told
         texts, places = np.empty((len(chosen), len(text)), np.uint8), batch.places[chosen]
         texts[:] = np.frombuffer(text, np.uint8)
         fields = self._alike.fields(batch, chosen, self._alike.templates[number])
@@ -164,11 +165,12 @@ class AlikeSpans:
         if not cuts:
             return parts
         starts, ends = (column[chosen] // NS_PER_MICROSECOND for column in (batch.start_ns, batch.end_ns))
-        times = (starts - self._since_ns // NS_PER_MICROSECOND).tolist(), (ends - starts).tolist()
+        since = self._since_ns // NS_PER_MICROSECOND
+        times = (starts - since).tolist(), (ends - (since if has_end else starts)).tolist()
         first, second = cuts
         return [
-            b"%b%d%b%d%b" % (part[:first], start, part[first:second], duration, part[second:])
-            for part, start, duration in zip(parts, *times, strict=True)
+            b"%b%d%b%d%b" % (part[:first], start, part[first:second], other, part[second:])
+            for part, start, other in zip(parts, *times, strict=True)
         ]
 
     def _process(self, batch: SpanBatch, index: int, key: tuple[int, int, bytes]) -> _Process | None:
@@ -182,7 +184,7 @@ class AlikeSpans:
         """Return what spans of a template have in common, None where what is written may differ in anything else."""
         row, record, template = int(batch.rows[index]), self._record(batch, index), self._alike.templates[number]
         span, told = self._store.span_in(row, record), self._told(row, record)
-        head = _Head(told or _Told(b"", (), _Process(None, [])), [], [], [])
+        head = _Head(told or _Told(b"", (), False, _Process(None, [])), [], [], [])
         for at, name in enumerate(_FIELDS):
             value = (getattr(span, name) or "").encode()
             other = value.translate(_OTHER_DIGITS)
@@ -220,7 +222,9 @@ class AlikeSpans:
         text, process = told
         found, parts = _TIMES.findall(text), _TIMES.split(text)
         cuts = tuple(accumulate(map(len, parts[:-1])))
-        return _Told(b"".join(parts), cuts, _Process(process, losses)) if not found or found == _IN_ORDER else None
+        if found not in ([], [_START, _DURATION], [_START, _END]):
+            return None
+        return _Told(b"".join(parts), cuts, found[1:] == [_END], _Process(process, losses))
 
     def _record(self, batch: SpanBatch, index: int) -> bytes:
         return rows_at(self._alike.records, batch.places[[index]], int(batch.length[index])).tobytes()

@@ -69,7 +69,7 @@ def foreign_both_ways(
     traces = store.traces_in_order() if traces is None else traces
     ways = []
     for most in (1 << 60, 0):
-        losses = {name: Losses(name) for name in ("zipkin", "jaeger", "chrome")}
+        losses = {name: Losses(name) for name in ("otlp", "zipkin", "jaeger", "chrome")}
         with monkeypatch.context() as patch:
             patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
             texts = {
@@ -277,7 +277,7 @@ def test_details_tell_processes_apart() -> None:
     assert not any(isinstance(span, Span) for span in AlikeDetails(store).spans(rows))
 
 
-@pytest.mark.parametrize("form", ["zipkin", "jaeger", "chrome"])
+@pytest.mark.parametrize("form", ["otlp", "zipkin", "jaeger", "chrome"])
 def test_formats_of_others_have_templates(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of spans that a program writes again and again few are made into objects."""
     dice, build = random.Random(3), Builder()

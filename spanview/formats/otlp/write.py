@@ -162,11 +162,11 @@ class OtlpLines:
         self._form = JsonForm()
         self._parts = OtlpParts(lose, self._form)
 
-    def of(self, spans: Iterable[Span]) -> Iterator[bytes]:
+    def of(self, spans: Iterable[Span | OtlpPart]) -> Iterator[bytes]:
         """Yield the lines of spans of one trace, in their order, each a `TracesData` with its line feed."""
         size, parts = 0, []
         for span in spans:
-            part = self._parts.of(span)
+            part = span if isinstance(span, OtlpPart) else self._parts.of(span)
             parts.append(part)
             size += len(part.span)
             if size >= _MAX_LINE_BYTES:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.display.shades import COLORS
 from spanview.display.units import count
-from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
 from spanview.exports.page.asked import asked
 from spanview.exports.page.columns import Columns
 from spanview.exports.page.conclusions import conclusions
+from spanview.exports.page.details import AlikeDetails, detail_blocks
 from spanview.exports.page.language import language
 from spanview.exports.page.packed import block, encoded, packed
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.walks import Above, alike_spans, spans_in_place
 from spanview.formats.jaeger.write import (
     LOOKED_AT,
-    Processes,
     ProcessTable,
     value_of,
     warnings_of_trace,
@@ -55,7 +54,7 @@ def _traces(
     store: Store, alike: AlikeSpans | None, traces: Sequence[int], lose: Callable[[str], None]
 ) -> Iterator[bytes]:
     """Yield traces with a comma and a line feed between them."""
-    between, known = b"", Processes()
+    between, known = b"", dict[int, Any]()
     for trace, spans in groupby(spans_in_place(store, traces, alike, lose), itemgetter(0)):
         trace_id = dumps_strict(short_trace_id(format_trace_id(store.trace_table.trace_id(trace))))
         prefix = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)

@@ -21,7 +21,7 @@ from spanview.exports import alike_spans, alike_texts, shares, span_texts, trace
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
-from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
+from spanview.exports.page.details import AlikeDetails, detail_blocks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.surroundings import Surroundings
 from spanview.exports.trace_tree import trace_tree_chunks

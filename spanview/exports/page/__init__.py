@@ -6,5 +6,4 @@ asked           what else queries ask of them
 language        the queries themselves
 conclusions     statistics, findings and problems
 details         attributes, events, links and resources, in blocks that are read when somebody looks
-alike_details   those of spans whose records are similar, many at once
 """

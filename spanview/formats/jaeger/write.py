@@ -57,15 +57,22 @@ _MAX_KNOWN_RESOURCES: Final = 256
 """Resources whose processes are known at once."""
 
 
-class Processes:
-    """What is written of resources, for whoever writes many traces."""
+class ProcessTable:
+    """The processes of one trace, each once, named in the order in which spans first have them.
 
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Resource, dict[str, Any], bytes, list[str]]] = {}
-        """By the resource's identity."""
+    Args:
+        known: What is written of resources, by their identity, for whoever writes many traces: the resource, its
+            process, the same as a text, and what was lost of it.
+    """
 
-    def of(self, resource: Resource) -> tuple[Resource, dict[str, Any], bytes, list[str]]:
-        """Return a resource, its process, the same as a text, and what was lost of it."""
+    def __init__(self, known: dict[int, tuple[Resource, dict[str, Any], bytes, list[str]]] | None = None) -> None:
+        self.values: dict[str, dict[str, Any]] = {}
+        """By their names."""
+        self._names: dict[bytes, str] = {}
+        self._known = {} if known is None else known
+
+    def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
+        """Return the name of a resource's process."""
         known = self._known.get(id(resource))
         if known is None:
             lost: list[str] = []
@@ -73,24 +80,9 @@ class Processes:
             if len(self._known) >= _MAX_KNOWN_RESOURCES:
                 self._known.clear()
             known = self._known[id(resource)] = resource, process, dumps_sorted(process), lost
-        return known
-
-
-class ProcessTable:
-    """The processes of one trace, each once, named in the order in which spans first have them."""
-
-    def __init__(self, known: Processes | None = None) -> None:
-        self.values: dict[str, dict[str, Any]] = {}
-        """By their names."""
-        self._names: dict[bytes, str] = {}
-        self._known = Processes() if known is None else known
-
-    def of(self, resource: Resource, lose: Callable[[str], None]) -> str:
-        """Return the name of a resource's process."""
-        _, process, text, lost = self._known.of(resource)
-        for sentence in lost:
+        for sentence in known[3]:
             lose(sentence)
-        return self._named(process, text)
+        return self._named(known[1], known[2])
 
     def name_of(self, process: dict[str, Any]) -> str:
         """Return the name of a process."""

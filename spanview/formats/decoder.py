@@ -178,9 +178,8 @@ def kept_of_each(elements: list[Any]) -> Iterable[Any]:
 
 def batch_of(frames: Frames) -> Batch:
     """Return the spans among documents, and what else there was."""
-    kinds = {type(kept) for _, _, kept in frames.documents}
-    take = _plain_batch_of if kinds == {tuple} else _part_batch_of if kinds == {PartRow} else _mixed_batch_of
-    return take(frames.documents)._replace(
+    are_plain = {type(kept) for _, _, kept in frames.documents} in ({tuple}, {PartRow})
+    return (_plain_batch_of if are_plain else _mixed_batch_of)(frames.documents)._replace(
         gaps=frames.gaps,
         has_text=frames.has_text,
         repeated=frames.repeated,
@@ -191,16 +190,12 @@ def batch_of(frames: Frames) -> Batch:
 
 
 def _plain_batch_of(documents: Sequence[Document]) -> Batch:
-    """Return spans as the SDK writes them."""
-    columns = console.columns_of([kept for _, _, kept in documents])
-    return Batch(columns, [offset for offset, _, _ in documents], [size for _, size, _ in documents])
-
-
-def _part_batch_of(documents: Sequence[Document]) -> Batch:
-    """Return spans whose documents are no records."""
-    places = [(offset, size) for offset, size, _ in documents]
-    columns = columns_of_rows(kept for _, _, kept in documents)
-    return Batch(columns, [offset for offset, _ in places], [0] * len(places), documents=places)
+    """Return spans that are all as the SDK writes them, or all parts of a list."""
+    kept = [kept for _, _, kept in documents]
+    offsets, sizes = [offset for offset, _, _ in documents], [size for _, size, _ in documents]
+    if type(kept[0]) is tuple:
+        return Batch(console.columns_of(kept), offsets, sizes)
+    return Batch(columns_of_rows(kept), offsets, [0] * len(sizes), documents=[*zip(offsets, sizes, strict=True)])
 
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:

@@ -123,7 +123,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
-        ("P17", lambda: processes.formats(folder_of(Shape(spans)), rounds)),
+        ("P17", lambda: processes.formats(folder_of(Shape(spans)), rounds, folder_of(Shape(spans, _SMALL)))),
         ("P20", lambda: inside.objects(folder_of(Shape(_OBJECTS)), rounds)),
         ("P20", lambda: inside.objects(folder_of(Shape(_OBJECTS, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P18", lambda: receiving.receive(rounds)),

@@ -91,15 +91,22 @@ def statistics(folder: Path, rounds: int) -> list[Figure]:
     ]
 
 
-def formats(folder: Path, rounds: int) -> list[Figure]:
-    """P17: `spanview stats --json` of a folder's spans in other formats against orjson on the same bytes."""
+def formats(folder: Path, rounds: int, flat: Path | None = None) -> list[Figure]:
+    """P17: `spanview stats --json` of a folder's spans in other formats against orjson on the same bytes.
+
+    Args:
+        folder: Whose spans are written in each format.
+        rounds: How often.
+        flat: Whose spans are written as a tree, if orjson can't decode one as deep as that of the other.
+    """
     figures = []
     with tempfile.TemporaryDirectory() as temporary:
         for name, limit in _FORMATS.items():
             path = Path(temporary) / name / ("spans.jsonl" if name in {"jsonl", "otlp"} else "spans.json")
             path.parent.mkdir()
-            words = ("-m", "spanview", "export", "--no-cache", "--format", name, "-o", str(path), str(folder))
-            subprocess.run([sys.executable, *words], check=True)
+            words = ("-m", "spanview", "export", "--no-cache", "--format", name, "-o", str(path))
+            source = flat if flat and name == "trace-tree" else folder
+            subprocess.run([sys.executable, *words, str(source)], check=True)
             base = (_DECODE_ALL, str(path.parent)) if path.suffix == ".jsonl" else ("-c", _DECODE_WHOLE, str(path))
             measures = [partial(cpu_seconds_of, *stats_of(path.parent)), partial(cpu_seconds_of, *base)]
             ours, decoding = in_turns(measures, rounds)

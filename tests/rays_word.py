@@ -169,7 +169,8 @@ def _text_of(id_: str) -> str:
 
 def _asked(info: Mapping[str, Any]) -> str:
     wanted = sorted(info.get("required_resources", {}).items())
-    amounts = ", ".join(f"{amount:g} {name}" for name, amount in wanted)
+    units = {"CPU", "GPU"}
+    amounts = ", ".join(f"{amount:g} {name}{'s' * (amount > 1 and name in units)}" for name, amount in wanted)
     environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
     return " and ".join(filter(None, (amounts, "a runtime environment of its own" * bool(environment))))
 

@@ -127,17 +127,21 @@ class _Whole:
         if attempts or producer["status"] == "ERROR" or not actor or self.is_existing(producer, attempts):
             return False
         life = [record for record in self.timed if _actor(record) == actor]
-        constructors = [record for record in life if record["name"].endswith(f"__init__{_RAN}")]
-        methods = [record for record in life if record not in constructors]
         if name.endswith("__init__"):
             return bool(life)
         if name.startswith("MapWorker(") and name.endswith(".submit"):
             return True
         if self._is_traced(name):
             return False
-        if not life or (not methods and all(record["status"] == "ERROR" for record in constructors)):
-            return False
-        return self._was_passed(producer)
+        return bool(life) and not self.has_no_actor(producer, attempts) and self._was_passed(producer)
+
+    def has_no_actor(self, producer: Record, attempts: list[Record]) -> bool:
+        """Tell whether a call never ran because its actor's constructor failed."""
+        actor = _actor(producer)
+        life = [record for record in self.timed if actor and _actor(record) == actor]
+        is_call = not attempts and producer["status"] != "ERROR" and not producer["name"].endswith(f"__init__{_CALLED}")
+        have_failed = [record["status"] == "ERROR" and record["name"].endswith(f"__init__{_RAN}") for record in life]
+        return is_call and bool(life) and all(have_failed)
 
     def _was_passed(self, producer: Record) -> bool:
         """Tell whether a call that the same process submitted later ran in the same life of a sequential actor."""
@@ -254,7 +258,9 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "function": name,
         "calls": len(pairs),
         "attempts": len(attempts),
-        "failed": alone.count("ERROR") + sum(_has_failed_at_last(each) for _, each in pairs if each),
+        "failed": alone.count("ERROR")
+        + sum(_has_failed_at_last(each) for _, each in pairs if each)
+        + sum(whole.has_no_actor(*pair) for pair in pairs),
         "errors": sum(attempt["status"] == "ERROR" and not _is_exit(attempt) for attempt in attempts),
         "submit_errors": alone.count("ERROR"),
         "retried": sum(len(each) > 1 and not are_executed(each) for _, each in pairs),

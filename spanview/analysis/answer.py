@@ -36,6 +36,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
 from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
+from spanview.analysis.ray.unended import known_until
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
@@ -194,14 +195,14 @@ class TypicalAnswers:
     """Where the time of two of many traces went."""
 
     traces: int
-    """How many traces have a duration, and an end of each span; at least one."""
+    """How many traces have a duration, and are known to have ended; at least one."""
     median: Answer
     """The trace whose duration is the median, by nearest rank."""
     slowest: Answer
     slowest_trace: int = 0
     """Its number."""
     without_end: int = 0
-    """How many more there are in which a span has no end: they run, or nobody knows how long they took."""
+    """How many more there are in which a span or call runs, or may run."""
 
 
 def answer_of(
@@ -244,26 +245,36 @@ def typical_answers(
     size = len(table)
     highs, lows, starts, ends = (copy_of(column)[:size] for column in columns)
     chosen = np.arange(size) if traces is None else np.asarray([*traces], np.int64)
+    ends_of_spans = copy_of(store.spans.end_ns)
+    # Rows that arrive meanwhile have the other columns first.
+    count = min(len(store.spans.next_row), len(ends_of_spans))
+    without, until = np.flatnonzero(ends_of_spans[:count] == NO_TIME), dict[int, int]()
+    if len(without):
+        # Lost attempts that another one made good keep nothing open, and nothing else does that is over.
+        asked = {} if store.ask_lives is None else store.ask_lives(store).unended()
+        over = {row: span for row, span in asked.items() if span.is_over}
+        until = known_until(over)
+        for row in over:
+            trace, ends_of_spans[row] = store.spans.trace[row], until.get(row, store.spans.start_ns[row])
+            if trace < size:
+                ends[trace] = max(ends[trace], ends_of_spans[row])
+        without = without[~np.isin(without, [*errors_made_good(store), *over])]
     has_all = (starts != NO_TIME) & (ends != NO_TIME) & ((highs | lows) != 0)
     chosen = chosen[has_all[chosen]]
     roots = copy_of(table.root_row)[chosen]
     has_ended = roots == NO_ROW
-    ends_of_spans = copy_of(store.spans.end_ns)
     has_ended[~has_ended] = ends_of_spans[roots[~has_ended]] != NO_TIME
     # What runs below a root that has ended, or was lost there, may end later than all that has an end.
     has_open = np.zeros(size, np.bool_)
-    # Rows that arrive meanwhile have the other columns first.
-    count = min(len(store.spans.next_row), len(ends_of_spans))
-    without = np.flatnonzero(ends_of_spans[:count] == NO_TIME)
-    # Lost attempts that another one made good keep nothing open.
-    without = without[~np.isin(without, [*errors_made_good(store)])] if len(without) else without
     known = KnownCalls(store) if known is None else known
-    if store.ray is not None:
-        # Nor has a trace ended that has a call which waits or runs, as Ray said last.
-        open_calls = [
+    if store.ray is not None or store.ask_lives is not None:
+        from spanview.analysis.ray.reasons import open_among
+
+        # Nor has a trace ended that has a call which waits or runs, as Ray said last, or as processes show.
+        open_calls = open_among(store, known.reasons).union(
             row for row, why in known.reasons.items() if why.may_run and why.outcome and not why.outcome.is_over
-        ]
-        without = np.append(without, np.array(open_calls, np.int64))
+        )
+        without = np.append(without, np.array([*open_calls], np.int64))
     open_traces = copy_of(store.spans.trace)[without]
     has_open[open_traces[open_traces < size]] = True
     has_ended &= ~has_open[chosen]
@@ -272,9 +283,9 @@ def typical_answers(
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
-    of_median = answer_of(store, median, known=known)
+    of_median = answer_of(store, median, None, until, known)
     tell(0.5)
-    of_slowest = of_median if median == slowest else answer_of(store, slowest, known=known)
+    of_slowest = of_median if median == slowest else answer_of(store, slowest, None, until, known)
     return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end)
 
 

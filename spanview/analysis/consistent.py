@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
 from spanview.model.problems import Warnings
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, AtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,37 +48,49 @@ def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentT
     """Return the parents and times of the nodes of traces as they are, or as the module says.
 
     Args:
-        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970; `AtLeast` that
+            of those that may have run longer.
     """
     import numpy as np
 
     tree, count = trees.tree, len(trees.tree.rows)
     above, begins, lasts = np.array(tree.parents[:count], np.int64), trees.of("start_ns"), trees.of("end_ns")
+    open_ends = np.zeros(trees.count, np.int64)
     if until:
         for node in np.flatnonzero(lasts == NO_TIME).tolist():
-            lasts[node] = until.get(tree.rows[node], NO_TIME)
+            end = until.get(tree.rows[node], NO_TIME)
+            lasts[node] = end
+            open_ends[trees.traces[node]] += isinstance(end, AtLeast)
     # Nodes are in order of start: where each comes after its parent, and none is a placeholder, none starts before it.
     are_odd = (begins == NO_TIME) | (lasts < begins) | (above >= np.arange(count))
     are_odd[[*tree.cut]] = True
     is_odd = np.bincount(trees.traces[:count][above == ROOT], minlength=trees.count) != 1
     is_odd[trees.traces[:count][are_odd]] = True
+    is_odd |= open_ends > 0
     parents, starts, ends = [*tree.parents], begins.tolist(), lasts.tolist()
     starts += [NO_TIME] * len(tree.missing)
     ends += [NO_TIME] * len(tree.missing)
     doubts = [""] * trees.count
     for index in np.flatnonzero(is_odd).tolist():
         one, nodes = trees.one(index)
-        found = _settled(one, [starts[node] for node in nodes], [ends[node] for node in nodes])
+        of_one = [starts[node] for node in nodes], [ends[node] for node in nodes]
+        found = _settled(one, *of_one, int(open_ends[index]))
         doubts[index] = found[-1]
         for node, parent, start, end in zip(nodes, *found[:-1], strict=True):
             parents[node], starts[node], ends[node] = ROOT if parent == ROOT else nodes[parent], start, end
     return ConsistentTraces(parents, starts, ends, doubts)
 
 
-def _settled(tree: TraceTree, starts: list[int], ends: list[int]) -> tuple[list[int], list[int], list[int], str]:
-    """Return the parents, starts and ends of a trace's nodes, and what it leaves open."""
+def _settled(
+    tree: TraceTree, starts: list[int], ends: list[int], open_ends: int
+) -> tuple[list[int], list[int], list[int], str]:
+    """Return the parents, starts and ends of a trace's nodes, and what it leaves open.
+
+    Args:
+        open_ends: How many of the ends are known only to be no earlier.
+    """
     count = len(tree.rows)
-    doubts = _doubts(tree, starts[:count], ends[:count])
+    doubts = _doubts(tree, starts[:count], ends[:count], open_ends)
     parents = _under_one_root(tree)
     order = _downwards(tree, parents)
     _complete(parents, starts, ends, order)
@@ -89,7 +101,7 @@ def _settled(tree: TraceTree, starts: list[int], ends: list[int]) -> tuple[list[
     return parents, starts, ends, doubts
 
 
-def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:
+def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int], open_ends: int) -> str:
     roots = len(_whole_roots(tree))
     negative = [end < start for start, end in zip(starts, ends, strict=True) if NO_TIME not in (start, end)]
     early = [Warnings.CLOCK_SKEW in warnings for warnings in tree.warned().values()]
@@ -98,7 +110,7 @@ def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:
         _number(len(tree.missing), "parent is missing", "parents are missing"),
         _number(len(tree.cut), "circle of parents was cut", "circles of parents were cut"),
         _number(starts.count(NO_TIME), "span has no start", "spans have no start"),
-        _number(ends.count(NO_TIME), "span has no end", "spans have no end"),
+        _number(ends.count(NO_TIME) + open_ends, "span has no end", "spans have no end"),
         _number(sum(negative), "span ends before its start", "spans end before their start"),
         _number(sum(early), "span starts before its parent", "spans start before their parents"),
     )

@@ -108,8 +108,9 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         for share in table.shares(chosen, _SHARE_SPANS):
             trees, _ = trees_of(forest_of(store, share), share)
             told = part(tell, done / len(chosen), (done := done + len(share)) / len(chosen))
-            yield trees, paths_in(trees, store.names, tell=told)
+            yield trees, paths_in(trees, store.names, until, told)
 
+    until = NO_TIMES if store.ask_lives is None else store.ask_lives(store).known_until()
     return shares_of(store, found())
 
 

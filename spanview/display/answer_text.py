@@ -51,7 +51,7 @@ _BRIEFLY: Final = {
     Doing.UNENDED: "after an attempt without an end began",
     Doing.LIVING: "in an actor's life",
     Doing.QUEUED: "queued",
-    Doing.IDLE: "with nothing running",
+    Doing.IDLE: "with nothing running on the path",
     Doing.SUBMITTING: "submitting",
     Doing.FAILING: "failing",
     Doing.RUNNING: "running",
@@ -101,7 +101,7 @@ def stretch_text(stretch: PathStretch, short: Mapping[str, str]) -> str:
 
 def typical_texts(answers: TypicalAnswers, of: str = "") -> list[str]:
     """Return where the time of the median and the slowest of some traces went: the longest text first, then shorter."""
-    whose = ", ".join(filter(None, (of, "of those that ended" if answers.without_end else "")))
+    whose = ", ".join(filter(None, (of, "of those known to have ended" if answers.without_end else "")))
     lead = f"{whose}: " if whose else ""
     if answers.median is answers.slowest:
         return [lead + text for text in answer_texts(answers.slowest)]
@@ -223,7 +223,7 @@ class _Line:
     def with_unsent(self) -> str:
         """The same, and what a call waits, or waited, for that no worker has got, as Ray says."""
         unsent, whole = self._answer.unseen_calls.unsent, self.whole
-        more = f", and {len(unsent) - 1:,} more" if len(unsent) > 1 else ""
+        more = f", and {count(len(unsent) - 1, 'more call')}" if len(unsent) > 1 else ""
         said = [f"{self._name(name)} {sanitise(text, _MAX_REASON)}{more}" for name, text in unsent[:1]]
         return "; ".join((whole, *said)) if whole else ""
 
@@ -293,7 +293,7 @@ class _Line:
             case Doing.QUEUED:
                 return "in Serve's queue" if one else "in Serve's queues"
             case Doing.IDLE:
-                return f"with nothing running before {name if same else count(part.spans, calls)} began"
+                return f"with nothing running on the path before {name if same else count(part.spans, calls)} began"
             case Doing.SUBMITTING:
                 return f"submitting {name if same else count(part.spans, calls)}"
             case Doing.FAILING:

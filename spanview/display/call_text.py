@@ -98,7 +98,8 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     waits = [function.waited_for.get(kind, WaitSum(0, 0)) for function in functions for kind in kinds]
     _, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
     words = ("together " if cold > 1 else "") + ("likely " if certain_ns < ns else "")
-    return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting)" if ns else "")
+    of_what = "a new worker" if cold == 1 else "new workers"
+    return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting for {of_what})" if ns else "")
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:

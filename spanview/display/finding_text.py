@@ -41,10 +41,19 @@ def place_text(place: Place) -> str:
     return sanitise(place.file) + ("" if place.offset is None else f" @ {place.offset:,}")
 
 
-def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    """Return a text in lines of so many cells, broken at blanks; a word that is longer is broken too."""
+def wrapped(text: str, width: int, *, first: str = "", rest: str = "", breaks_words: bool = True) -> list[str]:
+    """Return a text in lines of so many cells, broken at blanks; a word that is longer is broken too, if it may be."""
     width = max(_MIN_WIDTH, width)
-    lines = wrap(sanitise(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
+    lines = wrap(
+        sanitise(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=breaks_words,
+    )
+    if not breaks_words:
+        return lines
     # Some characters take two cells.
     return [part for line in lines for part in ([line] if cell_len(line) <= width else chop_cells(line, width))]
 
@@ -61,4 +70,7 @@ def finding_lines(finding: Finding, width: int, paint: Paint = plain) -> list[st
         # In one line, however long: a path is there to be copied.
         where = f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else "")
         lines.append(paint(where, QUIET))
-    return lines + wrapped(finding.advice.replace("`", ""), width, first=f"{_INDENT}do: ", rest=_INDENT)
+    # So is a path in a command.
+    return lines + wrapped(
+        finding.advice.replace("`", ""), width, first=f"{_INDENT}do: ", rest=_INDENT, breaks_words=False
+    )

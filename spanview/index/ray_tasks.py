@@ -34,6 +34,7 @@ _MOST_WAITING: Final = 500_000
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
 _OWN: Final = "a runtime environment of its own"
+_SEVERAL: Final = re.compile(r"(?<![\d.])(?!(?:0\.\d+|1) )[\d.]+ [CG]PU\b")
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]
 _KEY_BYTES: Final = 8
@@ -246,9 +247,9 @@ class RayTasks:
         return first, last
 
     def asked(self, index: int) -> str:
-        """Return what an attempt asks for, as in `1 CPU`; empty where that isn't known."""
-        has_own = bool(self["has_environment"][index])
-        return " and ".join(filter(None, (self.resources.texts[self["resources"][index]], _OWN * has_own)))
+        """Return what an attempt asks for, as in `1 CPU, 2 GPUs`; empty where that isn't known."""
+        has_own, resources = bool(self["has_environment"][index]), self.resources.texts[self["resources"][index]]
+        return " and ".join(filter(None, (_SEVERAL.sub(r"\g<0>s", resources), _OWN * has_own)))
 
     def message(self, index: int) -> str:
         """Return what Ray says of the failure of an attempt; a text from a file, empty for none."""

@@ -32,6 +32,10 @@ _seconds: dict[str, int] = {}
 _texts: dict[int, str] = {}
 
 
+class AtLeast(int):
+    """A time that is known to be no later than the one that is meant: it may be any later one."""
+
+
 def known(ns: int) -> int | None:
     """Return a time of the columns as a span has it: None for `NO_TIME`."""
     return None if ns == NO_TIME else ns

@@ -19,7 +19,8 @@ from functools import cached_property
 from heapq import nlargest
 from itertools import islice, pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from time import time_ns
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -27,14 +28,15 @@ from spanview.analysis.answer import Doing, answer_of, stretches_of, typical_ans
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.failures import are_made_good, exceptions_in, failed_rows, retried_attempts
+from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
 from spanview.analysis.forest_selftime import times_in
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.exits import exits_among
+from spanview.analysis.ray.exits import cut_off_among, cut_off_by, exits_among, is_cancelled
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
+from spanview.analysis.ray.reasons import to_ask
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_until
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
@@ -51,6 +53,7 @@ from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, moment, zone_name
 from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
+from spanview.index.lives import State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -71,9 +74,11 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.functions import Function
+    from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -99,8 +104,6 @@ _MAX_MESSAGE: Final = 160
 _NUMBERS: Final = re.compile("(?:0x)?[0-9a-f]*[0-9][0-9a-f]*")
 """What exceptions differ in that are counted together."""
 _MAX_NAME: Final = 80
-_MOST_NAMES: Final = 5
-"""Functions of calls without an attempt that are named."""
 _CAUSES: Final = re.compile("[:,] ")
 """What stands before the causes of waiting."""
 _OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
@@ -112,6 +115,7 @@ class Topic(StrEnum):
 
     ABOUT = "about"
     TIME = "time"
+    RUNNING = "running"
     UNUSUAL = "unusual"
     FAILED = "failed"
     RETRIED = "retried"
@@ -222,6 +226,7 @@ class _Explanation:
         self._found_before = found
         self._spans = store.spans
         self._texts = store.names.texts
+        self._chosen = frozenset(traces)
         self._is_whole = len(traces) == len(store.trace_table)
         self._known = KnownCalls(store) if found.known is None else found.known
 
@@ -234,10 +239,13 @@ class _Explanation:
             return
         yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
         tell(0.4)
+        yield from self._now()
         yield from self._unusual()
         tell(0.5)
         yield from self._failed()
+        yield from self._failed_without_error()
         yield from self._retried()
+        yield from self._cut_off()
         yield from self._found(part(tell, 0.6, 1))
 
     # -- where the time went -----------------------------------------------------------------------------------------
@@ -246,6 +254,8 @@ class _Explanation:
         store, table, traces = self._store, self._store.trace_table, self._traces
         starts = [ns for trace in traces if (ns := table.start_ns[trace]) != NO_TIME]
         ends = [ns for trace in traces if (ns := table.end_ns[trace]) != NO_TIME]
+        until = known_until(self._unended)
+        ends += [ns for row, ns in until.items() if self._spans.trace[row] in self._chosen]
         spans, errors = (sum(map(column.__getitem__, traces)) for column in (table.span_count, table.error_count))
         text = f"{count(len(traces), 'trace')} with {count(spans, 'span')}"
         if starts and ends:
@@ -263,7 +273,7 @@ class _Explanation:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
             whose = " of the program" if 0 < len(others) < len(traces) else ""
-            whose += " that ended" if typical.traces < len(others or traces) else ""
+            whose += " known to have ended" if typical.traces < len(others or traces) else ""
             which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
             lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
@@ -302,9 +312,12 @@ class _Explanation:
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
             text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
-            if without_end := function.running + function.no_end + function.lost:
-                text += f"; what {without_end:,} without an end ran isn't counted"
-            sure = all(part.is_certain or not kind.is_known for kind, part in function.wait_parts)
+            without_end = function.running + function.no_end + function.lost
+            lacking = [f"what {without_end:,} without an end ran"] if without_end else []
+            lacking += [f"what became of {function.no_attempt:,} without an attempt"] if function.no_attempt else []
+            if lacking:
+                text += f"; {' and '.join(lacking)} isn't counted"
+            sure = all(kind.is_sure(is_certain=part.is_certain) for kind, part in function.wait_parts)
             row = longest.attempts[-1] if longest.attempts else longest.row
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
             yield self._of_row(Topic.TIME, text, row, "stats --by ray-call", certainty=certainty, ns=ns)
@@ -365,23 +378,48 @@ class _Explanation:
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
-        yield from self._stretches(trace, tree, until)
+        yield from self._stretches(trace, tree, until, sure)
 
-    def _stretches(self, trace: int, tree: TraceTree, until: Mapping[int, int]) -> Iterator[Statement]:
+    def _stretches(self, trace: int, tree: TraceTree, until: Mapping[int, int], sure: Certainty) -> Iterator[Statement]:
         stretches, begin = stretches_of(self._store, tree, until), self._store.trace_table.start_ns[trace]
         whole = sum(stretch.ns for stretch in stretches)
         for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
             if stretch.ns < _LEAST_SHARE * whole:
                 continue
-            text, certainty = stretch_text(stretch, self._short_names), Certainty.CERTAIN
+            text, certainty = stretch_text(stretch, self._short_names), sure
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
                 text += f", {reason_text(self._store, reason)}"
-                certainty = Certainty.CERTAIN if reason.is_certain else Certainty.LIKELY
+                certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             text = f"at +{duration(stretch.start_ns - begin)}: {duration(stretch.ns)} {text}"
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
+
+    def _now(self) -> Iterator[Statement]:
+        """Yield what has been running, and waiting, for longest, as processes of this host show."""
+        if self._store.ask_lives is None:
+            return
+        running, rays_own = cast("Running", self._store.ask_lives(self._store)), rays_own_names(self._store)
+        asked = to_ask(self._store, self._known.reasons)
+        found = running.open_spans(asked, None if self._is_whole else self._chosen)
+        found = [span for span in found if span.since_ns != NO_TIME and self._spans.name[span.row] not in rays_own]
+        now_ns = time_ns()
+        for state in (State.RUNNING, State.WAITING):
+            of_state = sorted((span for span in found if span.state is state), key=attrgetter("since_ns", "row"))
+            if not of_state:
+                continue
+            oldest, more = of_state[0], len(of_state) - 1
+            name, age = self._short(self._texts[self._spans.name[oldest.row]]), duration(now_ns - oldest.since_ns)
+            if state is State.RUNNING:
+                text, others = f"{name} has been running for {age}", f"{count(more, 'other span')} run"
+                others += "s" * (more == 1)
+            else:
+                text, others = f"{name}, submitted {age} ago, has not been seen to run", count(more, "other call")
+                others += f" {'has' if more == 1 else 'have'} not, either"
+            text += f": {sanitise(oldest.text, _MAX_MESSAGE)}{f'; {others}' if more else ''}"
+            certainty = Certainty.LIKELY if oldest.is_likely else Certainty.CERTAIN
+            yield self._of_row(Topic.RUNNING, text, oldest.row, "stats --by running", certainty=certainty)
 
     # -- what is out of the ordinary ---------------------------------------------------------------------------------
 
@@ -451,6 +489,41 @@ class _Explanation:
         texts.append(f"{count(older, 'more trace')} with failed spans" if older > 0 else "")
         if text := " and ".join(filter(None, texts)):
             yield Statement(Topic.FAILED, text, "tree -q status=ERROR")
+
+    def _failed_without_error(self) -> Iterator[Statement]:
+        """Yield what failed, or was lost for good, without a failed span that says so."""
+        calls, groups = self._calls, _Groups()
+        for row, why in self._known.reasons_among(calls.without_attempt).items():
+            if why.has_failed:
+                groups.add(self._spans.name[row], f"failed{{}}: {why.text}", why.certainty, row)
+        lost = {row for row in self._unended if self._is_lost(row) and self._spans.trace[row] in self._chosen}
+        if lost:
+            lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*self._last_attempts.tolist()}
+        for row in sorted(lost):
+            unended = self._unended[row]
+            how = "failed" if unended.is_told else "was lost"
+            groups.add(self._spans.name[row], f"{how}{{}}: {unended.reason}", unended.certainty, row)
+        yield from self._of_groups(Topic.FAILED, groups)
+
+    def _cut_off(self) -> Iterator[Statement]:
+        """Yield which calls were cut off, as by being cancelled; they end without an error."""
+        groups = _Groups()
+        for row in cut_off_among(self._store, self._last_attempts):
+            how = "cancelled while it ran" if is_cancelled(self._store, row) else "cut off"
+            text = f"was {how}{{}}: {cut_off_by(self._store, row)}"
+            groups.add(self._spans.name[row], text, Certainty.LIKELY, row)
+        yield from self._of_groups(Topic.UNSEEN, groups)
+
+    def _of_groups(self, topic: Topic, groups: _Groups) -> Iterator[Statement]:
+        for (name, said, certainty), rows in islice(groups.in_order(), _MOST_FAILURES):
+            text = said.replace("{}", f" {len(rows):,} times" if len(rows) > 1 else "", 1)
+            text = f"{self._short(self._texts[name])} {sanitise(text, _MAX_MESSAGE)}"
+            yield self._of_row(topic, text, rows[0], "tree --trace {trace}", certainty=certainty)
+
+    @cached_property
+    def _last_attempts(self) -> Places:
+        calls = self._calls
+        return calls.attempts[calls.firsts[1:][calls.counts > 0] - 1]
 
     def _not_within_others(self, traces: Sequence[int]) -> Iterator[int]:
         """Yield failed traces without those within a request of another: a framework began them anew in a replica."""
@@ -590,12 +663,12 @@ class _Explanation:
                 if place is not None and place.span_id:
                     row = place.row if is_whole else rows.get((place.trace_id, place.span_id), NO_ROW)
                 text = sanitise(finding.detail, len(finding.detail) + 1).removesuffix(".")
+                if finding.kind is Kind.NO_END:
+                    # What was lost is named above.
+                    text = text.partition(". ")[0]
                 if place is not None and place.file and not place.trace_id:
                     more = f", and {len(finding.evidence) - 1:,} more" if len(finding.evidence) > 1 else ""
                     text += f": {sanitise(place.file)}{more}"
-                elif finding.kind is Kind.NO_ATTEMPT:
-                    names = [*dict.fromkeys(self._short(each.name) for each in finding.evidence if each.name)]
-                    text += f"; of {', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''}"
                 said = self._of_row(topic, text, row, "check", certainty=finding.certainty)
                 yield replace(said, severity=finding.severity)
         bad = [problem for problem in report.problems if problem.severity is not Severity.INFO]
@@ -656,6 +729,21 @@ class _Explanation:
         from spanview.analysis.stats import slowest
 
         return next(iter(slowest(self._store, self._spans.name, {name}, self._traces, 1)), NO_ROW)
+
+
+class _Groups(defaultdict[tuple[int, str, Certainty], list[int]]):
+    """Spans of one name of which one thing is said, with one certainty, by their rows."""
+
+    def __init__(self) -> None:
+        super().__init__(list)
+
+    def add(self, name: int, said: str, certainty: Certainty, row: int) -> None:
+        """Put a span to its like; in what is said, `{}` stands for how often."""
+        self[name, said, certainty].append(row)
+
+    def in_order(self) -> list[tuple[tuple[int, str, Certainty], list[int]]]:
+        """Return the groups, the largest first."""
+        return sorted(self.items(), key=lambda group: -len(group[1]))
 
 
 def _is_of_ray(name: str) -> bool:

@@ -7,6 +7,7 @@ What took the time
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 HEADINGS: Final = {
     Topic.TIME: "What took the time",
+    Topic.RUNNING: "What runs or waits now",
     Topic.UNUSUAL: "What took longer than usual",
     Topic.FAILED: "What failed",
     Topic.RETRIED: "What was tried again",
-    Topic.UNSEEN: "What was lost, or not seen to run",
+    Topic.UNSEEN: "What was lost, cut off, or not seen to run",
     Topic.MISSING: "What is missing, or wrong with the files",
 }
 """What stands above the sentences of each topic."""
@@ -40,6 +42,7 @@ WIDTH: Final = 100
 """Cells of a line that doesn't go to a terminal."""
 _INDENT: Final = "  "
 _INNER: Final = "    "
+_ALL: Final = re.compile("^All ")
 _SAYS_SO: Final = ("likely", "not sure", "unknown")
 """A sentence with one of these says itself that it isn't certain."""
 
@@ -64,9 +67,8 @@ def lines_of(statements: Sequence[Statement], width: int) -> Iterator[list[Expla
         topics.add(said.topic)
         about = said.topic is Topic.ABOUT
         is_sure = said.certainty is Certainty.CERTAIN or any(word in said.text for word in _SAYS_SO)
-        texts = wrapped(
-            f"{'' if is_sure else 'likely: '}{said.text}", width, first="" if about else _INDENT, rest=_INNER
-        )
+        text = said.text if is_sure else f"likely: {_ALL.sub('all ', said.text)}"
+        texts = wrapped(text, width, first="" if about else _INDENT, rest=_INNER)
         shade = HEAD if about else ERROR if said.topic is Topic.FAILED else ""
         if said.severity is not None:
             shade = SEVERITIES[said.severity]

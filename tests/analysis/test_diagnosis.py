@@ -154,7 +154,7 @@ def test_a_call_that_may_have_run_untraced_is_said_to() -> None:
     """The finding leaves open what its calls' reasons leave open."""
     done = run("check", FIXTURES / "ray-existing-actors/spans")
     assert (
-        "it waited or ran when the files were written, died, was cancelled, ran untraced, or could never start."
+        "it waited or ran when the files were written, died, was cancelled, ran untraced, or could never start ("
         in " ".join(done.text.split())
     )
 
@@ -825,7 +825,7 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     assert finding.advice.startswith("Ray ended these processes in order, and")
     (finding,) = diagnose(store, unended={0: cancelled, 1: cancelled}).findings
     assert (finding.severity, finding.detail) == (Severity.INFO, "2 records have no end: they were cancelled.")
-    assert finding.advice.startswith("They were cancelled while they ran: ")
+    assert finding.advice.startswith("What was cancelled while it ran has no end: ")
     lost = Unended(Fate.LOST, "its process (pid 8) has ended", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
     assert finding.severity is Severity.WARNING

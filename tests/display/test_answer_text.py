@@ -62,7 +62,7 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         (
             "driver 0-100\n" + of_call("m.f", "400-402", "410-500"),
             (
-                "500 µs = 300 µs with nothing running before f began + 190 µs running (100 µs in driver) "
+                "500 µs = 300 µs with nothing running on the path before f began + 190 µs running (100 µs in driver) "
                 "+ 8 µs waiting before f ran + 2 µs submitting f"
             ),
         ),
@@ -220,7 +220,7 @@ def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:
     answers = typical_answers(store)
     assert answers is not None
     assert (answers.traces, answers.without_end) == (2, 1)
-    assert typical_texts(answers)[0] == "of those that ended: median 20 µs, all in a   slowest 30 µs, all in a"
+    assert typical_texts(answers)[0] == "of those known to have ended: median 20 µs, all in a   slowest 30 µs, all in a"
     alone = typical_answers(store_of(*drawn("a 0-20"), *drawn("a 0-?\n  b 0-5", 2)))
     assert alone is not None
     assert typical_texts(alone) == ["of those that ended: 20 µs, all in a"]

@@ -36,9 +36,9 @@ def process(worker_id: str, pid: int) -> dict[str, Any]:
     [
         ([0], [(0, 0)], ""),
         ([1], [(0, 0)], "1 cold start"),
-        ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting)"),
+        ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting for a new worker)"),
         # One waited for its actor at last, and overlapping waits make more than the clock shows.
-        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (together likely 1.50 ms of waiting)"),
+        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (together likely 1.50 ms of waiting for new workers)"),
     ],
 )
 def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str) -> None:
@@ -59,7 +59,7 @@ def test_cold_starts_take_loading_too() -> None:
     """A new worker starts and loads its first function, as far as Ray tells these apart."""
     waited_for = {WaitedFor.WORKER_START: WaitSum(1, 2_000_000, 2_000_000), WaitedFor.LOADING: WaitSum(1, 3_000_000)}
     said = cold_starts_text([Function("f", cold_starts=1, waited_for=waited_for)])
-    assert said == "1 cold start (likely 5 ms of waiting)"
+    assert said == "1 cold start (likely 5 ms of waiting for a new worker)"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.generators import generators_of
-from spanview.analysis.ray.names import RAN, SUBMITTED
+from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.analysis.ray.told import CallOutcome
 from spanview.model.codes import ERROR
@@ -30,13 +30,16 @@ from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from spanview.analysis.diagnosis.facts import Facts
     from spanview.analysis.diagnosis.finding import Finding
+    from spanview.analysis.ray.reasons import Why
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
+_MOST_NAMES: Final = 5
+"""Functions whose calls lack an attempt for one reason that are named."""
 _TRACED_BY_SERVE: Final = (
     "spanview's hook traces every method but those that take Ray Serve's requests, which Serve's exporter traces. "
     f"{Kind.SERVE_UNTRACED.rule.advice}. Other calls here may hang."
@@ -63,19 +66,18 @@ def no_attempt(facts: Facts) -> Finding:
     whys = without_attempt(facts.store, facts.reasons)
     whys = {row: why for row, why in whys.items() if row not in facts.open_calls}
     rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
-    counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
-    left = len(rows) - counts.total()
-    several = len(counts) > 1 or left
-    known = [f"{label} ({count:,})" if several else label for label, count in counts.most_common()]
-    if left:
+    of_labels = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
+    known = [f"{label} ({_functions(facts, whys, label)})" for label, _ in of_labels.most_common()]
+    if left := len(rows) - of_labels.total():
         who = ("the other one" if known else "it") if left == 1 else "the others" if known else "they"
         text = f"{who} {OPEN_TEXT if left == 1 else OPEN_TEXT.replace('was', 'were')}"
-        known.append(text)
+        known.append(f"{text} ({_functions(facts, whys, Reason.UNKNOWN.value)})")
     detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:
         detail += f" In the same process, after {before:,} of these calls, {refused} could not be submitted."
-    severity = Severity.WARNING if any(why.has_failed for why in whys.values()) else None
+    has_failed = any(why.has_failed and not why.follows_failure for why in whys.values())
+    severity = Severity.WARNING if has_failed else None
     finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail, severity)
     if all(why.certainty is Certainty.CERTAIN for why in whys.values()):
         finding = replace(finding, certainty=Certainty.CERTAIN)
@@ -83,9 +85,20 @@ def no_attempt(facts: Facts) -> Finding:
         return replace(finding, known_advice=_FIX_EARLIER_FAILURES)
     if finding.certainty is Certainty.CERTAIN:
         waits = any(why.reason is CallOutcome.PENDING for why in whys.values())
-        advice = _AS_RAY_SAYS + _OF_WAITING * waits + _OF_DEAD * any(why.has_failed for why in whys.values())
+        advice = _AS_RAY_SAYS + _OF_WAITING * waits + _OF_DEAD * has_failed
         return replace(finding, known_advice=advice)
     return replace(finding, known_advice=_FIX_SUBMISSION + finding.advice) if before else finding
+
+
+def _functions(facts: Facts, whys: Mapping[int, Why], label: str) -> str:
+    """Return which functions have calls with a reason, those of most calls first, and how many if more than one."""
+    names, texts = facts.store.spans.name, facts.store.names.texts
+    called = Counter(texts[names[row]] for row, why in whys.items() if why.label == label)
+    short = short_names(called)
+    shown = [
+        f"{count:,} of {short[name]}" if count > 1 else short[name] for name, count in called.most_common(_MOST_NAMES)
+    ]
+    return ", ".join(shown) + ", …" * (len(called) > _MOST_NAMES)
 
 
 def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, having, number
+from spanview.analysis.failures import errors_made_good
 from spanview.analysis.logs.lines import owner_in
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import RAN
@@ -92,13 +93,17 @@ _HAVE_NO_END: Final = {
     Fate.CANCELLED: ("was cancelled", "were cancelled"),
     Fate.UNKNOWN: ("is of an unknown process", "are of unknown processes"),
 }
-_CANCELLED: Final = "They were cancelled while they ran: `ray.cancel` with `force=True` ends the process of a task."
+_CANCELLED: Final = (
+    "What was cancelled while it ran has no end: `ray.cancel` with `force=True` ends the process of a task."
+)
 
 
 def no_end(facts: Facts) -> Finding:
     """Find records without an end, but for those of spans that run: nothing is wrong with these."""
     fates = {row: facts.unended[row].fate if row in facts.unended else None for row in facts.without_end}
     lost = [row for row, fate in fates.items() if fate is Fate.LOST]
+    good = errors_made_good(facts.store) if lost else ()
+    lost.sort(key=lambda row: (row in good, row))
     # What is named comes first.
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
     counts = Counter(fates.values())
@@ -112,7 +117,8 @@ def no_end(facts: Facts) -> Finding:
             return finding
         advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
         return replace(finding, known_advice=" ".join(advice))
-    names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}" for row in lost)
+    endings = {row: " (another attempt ended well)" if row in good else "" for row in lost}
+    names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}{endings[row]}" for row in lost)
     shown = [*names.items()][:_MAX_LOST_NAMED]
     named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in shown]
     left = len(lost) - sum(number for _, number in shown)

@@ -15,7 +15,7 @@ from spanview.analysis.ray.exits import cut_off_among, exits_among
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
-from spanview.analysis.ray.told import lives_of_actor
+from spanview.analysis.ray.told import failed_ns_of, lives_of_actor
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 from spanview.analysis.ray.waited_for import AllAttempts
@@ -56,7 +56,7 @@ class Function:
     retried: int = 0
     """Calls with more than one attempt, as spans show or Ray itself says; executions of a compiled graph are one."""
     no_attempt: int = 0
-    """Calls without an attempt and without an error, those left out that failed, as Ray says, and those below."""
+    """Calls without an attempt and without an error, those below left out; those of them that failed are there, too."""
     ended: int = 0
     """Calls whose last attempt ended without an error, and wasn't cut off."""
     running: int = 0
@@ -68,7 +68,7 @@ class Function:
     cut_off: int = 0
     """Calls whose last attempt was cut off, as by `ray.cancel`, or as its process was told to end."""
     failed: int = 0
-    """Calls whose last attempt failed or was lost, that were never submitted, or that failed, as Ray says."""
+    """Calls whose last attempt failed or was lost, that were never submitted, or that failed without an attempt."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
@@ -182,7 +182,7 @@ def _add_reasons(
             function.failed -= is_none
         else:
             function.failed += why.has_failed
-            function.no_attempt -= why.is_harmless or why.has_failed
+            function.no_attempt -= why.is_harmless
     for row, wait_ns in cold_starts_of(store, calls).items():
         function = function_of(row)
         function.cold_starts += 1
@@ -288,17 +288,24 @@ def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], 
 def _retries(store: Store, calls: Calls, groups: Places) -> Iterator[tuple[NDArray[Any], Places]]:
     """Yield how long it took from attempts to the next ones of their calls, and the group of each of these.
 
-    First for those from an end, then for those from a start because there is no end.
+    First for those from an end, or from when they had failed, as Ray says; then for those without an end from their
+    start, until then.
     """
     starts, ends = copy_of(store.spans.start_ns)[calls.attempts], copy_of(store.spans.end_ns)[calls.attempts]
     is_next = np.ones(len(starts), np.bool_)
     is_next[calls.firsts[:-1][calls.counts > 0]] = False
     index = np.flatnonzero(is_next)
     index = index[(starts[index] != NO_TIME) & (starts[index - 1] != NO_TIME)]
-    has_end = ends[index - 1] != NO_TIME
-    for times, chosen in ((ends, index[has_end]), (starts, index[~has_end])):
-        since = times[chosen - 1]
-        yield _differences(np.maximum(starts[chosen], since), since), groups[chosen]
+    without = index[ends[index - 1] == NO_TIME]
+    failed = failed_ns_of(store, calls.attempts[without - 1], np.repeat(calls.rows, calls.counts)[without - 1])
+    failed = np.where((failed >= starts[without - 1]) & (failed <= starts[without]), failed, NO_TIME)
+    ends[without - 1], until = failed, np.where(failed == NO_TIME, starts[without], failed)
+    ended = index[ends[index - 1] != NO_TIME]
+    for since, then, chosen in (
+        (ends[ended - 1], starts[ended], ended),
+        (starts[without - 1], until, without),
+    ):
+        yield _differences(np.maximum(then, since), since), groups[chosen]
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:

@@ -15,8 +15,8 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
-comes first: one attempt, else those of one function, of which all are counted then, whoever called them; then a wait
-for a new worker, or for an actor to be created.
+comes first: all attempts of one function, whoever called them; then a wait for a new worker, or for an actor to be
+created.
 """
 
 from __future__ import annotations
@@ -78,6 +78,10 @@ def meanwhile_of(
         shown = _unexplained(store, attempts, attempt, since_ns)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+        if shown is not None and shown.reason is not None and shown.reason.waited_for is WaitedFor.RESOURCES:
+            # What waited for the same says less than what ran.
+            ran = _unexplained(store, attempts, attempt, since_ns)
+            shown = ran if ran is not None and ran.reason is None else shown
     if shown is None or shown.attempts == 1:
         return shown
     # Some of one function took half of the wait: all of it count that ran then, whoever submitted them.
@@ -136,20 +140,18 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
 
 
 def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:
-    """Return what ran in at least half of a stretch: one attempt, or else all of one function."""
+    """Return what ran in at least half of a stretch: the attempts of one function."""
     spans = store.spans
     starts, ends = np.maximum(copy_of(spans.start_ns)[attempts], since_ns), copy_of(spans.end_ns)[attempts]
     ran, by_name = (ends > starts) & (ends <= until_ns), defaultdict[int, list[tuple[int, int]]](list)
     names = copy_of(spans.name)[attempts[ran]]
     for name, start, end in zip(names.tolist(), starts[ran].tolist(), ends[ran].tolist(), strict=True):
         by_name[name].append((start, end))
-    longest = {name: max(end - start for start, end in times) for name, times in by_name.items()}
     covered = {name: Covered.by(*zip(*sorted(times), strict=True)).sums[-1] for name, times in by_name.items()}
-    for sums in (longest, covered):
-        most = max(sums, key=lambda name: (sums[name], -name), default=None)
-        if most is not None and 2 * sums[most] >= until_ns - since_ns:
-            return Meanwhile(store.names.texts[most], sums[most], 1 if sums is longest else len(by_name[most]))
-    return None
+    most = max(covered, key=lambda name: (covered[name], -name), default=None)
+    if most is None or 2 * covered[most] < until_ns - since_ns:
+        return None
+    return Meanwhile(store.names.texts[most], covered[most], len(by_name[most]))
 
 
 def _waiting(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> tuple[Places, Places]:

@@ -89,4 +89,4 @@ def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unen
     if last is None or last.fate not in {Fate.RUNS, Fate.LOST}:
         return _UNKNOWN
     outcome = CallOutcome.RUNNING if last.fate is Fate.RUNS else CallOutcome.WORKER_DIED
-    return Became(outcome, Certainty.LIKELY if last.is_likely else Certainty.CERTAIN)
+    return Became(outcome, last.certainty)

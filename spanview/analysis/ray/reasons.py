@@ -109,8 +109,8 @@ class Why:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it failed, as Ray's own events say."""
-        return self.reason in _FAILED
+        """Whether it failed, as Ray's own events or the failure that it followed say; being cancelled is no failure."""
+        return self.reason in _FAILED or self.follows_failure
 
     @property
     def outcome(self) -> CallOutcome | None:
@@ -433,8 +433,8 @@ class _Reasons:
         if told.outcome.has_failed:
             # An actor may not be reached while it is restarted.
             is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(("its actor died", "it failed"))
-            text, brief = f"Ray says: {told.text}", told.text if is_more else ""
-            return Why(told.outcome, text, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
+            brief = told.text if is_more else ""
+            return Why(told.outcome, told.as_ray_says, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
         return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text, was_sent=told.was_sent)

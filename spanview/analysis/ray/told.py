@@ -354,6 +354,11 @@ class ToldOutcome(NamedTuple):
     failed_ns: int = NO_STATE
     """When its caller heard that it had failed, in nanoseconds since 1970; `NO_STATE` where it hasn't."""
 
+    @property
+    def as_ray_says(self) -> str:
+        """The text of what is over, with who says it."""
+        return f"{self.text}, as Ray says"
+
 
 _BY_ERROR: Final = {
     "WORKER_DIED": (CallOutcome.WORKER_DIED, "its worker died"),
@@ -404,6 +409,20 @@ def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
     return None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
 
 
+def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:
+    """Return when callers heard that attempts had failed, in nanoseconds since 1970; `NO_TIME` where Ray doesn't say.
+
+    Args:
+        calls: The rows of their calls.
+    """
+    told = told_tasks(store) if len(rows) else None
+    if told is None or not len(told.tasks):
+        return np.full(len(rows), NO_TIME)
+    found = told.of_attempts(rows, calls)
+    has_failed = (found != UNKNOWN_TASK) & told.tasks["has_failed"][found]
+    return np.where(has_failed, told.tasks["failed"][found], NO_TIME)
+
+
 def _call_of(store: Store, row: int) -> int:
     """Return the row of the call of an attempt; a negative number where no file holds it."""
     spans = store.spans
@@ -436,7 +455,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:
-            text = f"{text}: {_cause_in(message)}"
+            text = f"{text} ({_cause_in(message)})"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
@@ -467,7 +486,8 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
     if is_sent:
         return "to be run by its worker"
     asked = tasks.asked(index) or "a worker"
-    return f"for {asked} (no node has that)" if _lacks_node(tasks, index) else f"for {asked}"
+    that = "all of that" if ", " in asked else "that"
+    return f"for {asked} (no node has {that})" if _lacks_node(tasks, index) else f"for {asked}"
 
 
 def _lacks_node(tasks: RayTasks, index: int) -> bool:

@@ -34,13 +34,14 @@ from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.names import function_of, is_rays_own
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
 from spanview.index.processes import file_of_process
 from spanview.model.codes import CONSUMER
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, AtLeast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -85,6 +86,16 @@ class Unended:
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
 
     @property
+    def certainty(self) -> Certainty:
+        """How sure its fate is."""
+        return Certainty.LIKELY if self.is_likely else Certainty.CERTAIN
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it doesn't run, certainly or likely."""
+        return self.fate not in {Fate.RUNS, Fate.UNKNOWN}
+
+    @property
     def is_told(self) -> bool:
         """Whether Ray's own events say when it had ended at the latest."""
         return self.told_ns != NO_TIME
@@ -111,9 +122,16 @@ def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[i
 
     Args:
         end_ns: When the last span of their trace ended, which may be after they were asked: what runs ran then, too.
+
+    Returns:
+        The times, in nanoseconds since 1970; of those that may have run longer, `AtLeast` them.
     """
     return {
-        row: max(span.until_ns, end_ns) if span.fate is Fate.RUNS else span.until_ns
+        row: max(span.until_ns, end_ns)
+        if span.fate is Fate.RUNS
+        else span.until_ns
+        if span.is_told
+        else AtLeast(span.until_ns)
         for row, span in unended.items()
         if span.until_ns != NO_TIME
     }
@@ -248,7 +266,7 @@ class UnendedSpans:
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
-        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=seen_ns, told_ns=told_ns)
+        return Unended(fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

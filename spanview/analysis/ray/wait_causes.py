@@ -43,7 +43,11 @@ class WaitedFor(StrEnum):
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
         text = f"{extent} for {self}" if extent else f"for {self}"
-        return text if is_certain or self in _ALWAYS_SURE else f"likely {text}"
+        return text if self.is_sure(is_certain=is_certain) else f"likely {text}"
+
+    def is_sure(self, *, is_certain: bool) -> bool:
+        """Tell whether it is certain that this was waited for, as `label_of` means it."""
+        return is_certain or self in _ALWAYS_SURE
 
     @property
     def brief(self) -> str:
@@ -52,7 +56,7 @@ class WaitedFor(StrEnum):
 
     def brief_of(self, *, is_certain: bool) -> str:
         """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
-        return self.brief if is_certain or self in _ALWAYS_SURE else f"likely {self.brief}"
+        return self.brief if self.is_sure(is_certain=is_certain) else f"likely {self.brief}"
 
 
 _ALWAYS_SURE: Final = frozenset((WaitedFor.CREATION, WaitedFor.LOADING, WaitedFor.UNKNOWN))

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _MILLISECOND: Final = 1_000_000
 _LEAST_NS: Final = 2 * _MILLISECOND
 """Less than this is what handing a call over takes."""
+_ARE_TOLD: Final = np.array([kind is WaitedFor.LOADING for kind in KINDS])
+"""What only Ray's own events show."""
 _LEAST_START_NS: Final = 50 * _MILLISECOND
 """No worker starts in less: it was started ahead."""
 _MOST_START_NS: Final = 10_000 * _MILLISECOND
@@ -89,6 +91,11 @@ class WaitReason:
     def is_known(self) -> bool:
         """Whether it is known, certainly or likely, what was waited for."""
         return self.waited_for.is_known
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is certain that it waited for that, as Ray's own events say, or because it can't be otherwise."""
+        return self.waited_for.is_sure(is_certain=self.is_certain)
 
     @property
     def label(self) -> str:
@@ -185,7 +192,7 @@ class WaitReasons:
         known = self._rows[index] == rows
         parts, of_group = self._parts_ns[index[known]], groups[known]
         sums = np.zeros((3, size, len(KINDS)), np.int64)
-        figures = parts >= _LEAST_NS, parts, np.where(self._are_certain[index[known]][:, None], parts, 0)
+        figures = parts >= _LEAST_NS, parts, np.where(self._are_certain[index[known]][:, None] | _ARE_TOLD, parts, 0)
         for of_figure, values in zip(sums, figures, strict=True):
             np.add.at(of_figure, of_group, values)
         return [

@@ -96,7 +96,7 @@ class Columns:
         """The rows of the spans in the store, in the order of the page."""
         self.known, self._groups = KnownCalls(store, traces), RootGroups(store)
         self.shares: list[Share] | None = None
-        """What names take of critical paths; None where `critical_by_name` knows less of spans without an end."""
+        """What names take of critical paths; None where a trace has no usable id."""
         reasons = self.known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
@@ -216,7 +216,7 @@ class Columns:
         store = self._store
         trees, positions = trees_of(self._forest, traces)
         paths = paths_in(trees, store.names, until)
-        if not until and all(map(store.trace_table.trace_id, traces)):
+        if all(map(store.trace_table.trace_id, traces)):
             self.shares = shares_of(store, [(trees, paths)])
         numbers = self._numbers_of_nodes(trees, positions)
         notes |= dict(self._missing(trees, numbers))

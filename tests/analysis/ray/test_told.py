@@ -145,14 +145,14 @@ def test_a_call_that_names_the_task_that_submits_it_alone(tmp_path: Path) -> Non
 
 
 def test_what_ray_calls_failed_counts_as_failed() -> None:
-    """Also where no span shows that it ran: then it isn't a call of which nothing is known."""
+    """Also where no span shows that it ran: it left no attempt, and has failed."""
     store = load_store(FIXTURES / "ray-events-bundled")
     functions = {one.function: one for one in functions_of(store, calls_of(store))}
     counts = {name: (one.failed, one.no_attempt) for name, one in functions.items() if one.failed or one.no_attempt}
     assert counts == {
         "Broken.__init__": (1, 0),
-        "Broken.f": (0, 1),
-        "__main__.dies": (1, 0),
+        "Broken.f": (1, 1),
+        "__main__.dies": (1, 1),
         "__main__.never": (0, 1),
         "__main__.raises": (1, 0),
         "__main__.sleeper": (0, 1),

@@ -1,5 +1,6 @@
 """Silent failures: what failed, as far as attributes and processes tell, though no error says so.
 
+f ray.remote_worker    its result could not be sent, as Ray says      failed
 f ray.remote           no attempt: its caller isn't running here      no attempt
 GET /cart              http.status_code 404, status UNSET             HTTP 404
 Greeter/Hello          rpc.grpc.status_code 14, status UNSET          gRPC 14
@@ -77,7 +78,17 @@ def silent_failures(
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
     """
     failures, open_calls = _without_attempt(store, traces, may_run, tell, reasons)
-    return failures | _by_status(store, traces, tell), open_calls
+    return failures | _told(store, traces) | _by_status(store, traces, tell), open_calls
+
+
+def _told(store: Store, traces: Sequence[int]) -> dict[int, SilentFailure]:
+    """Find attempts that ended without an error of calls that failed, as Ray says."""
+    if store.ray is None:
+        return {}
+    from spanview.analysis.ray.calls import calls_of
+
+    told = calls_of(store, traces).told_failures
+    return {row: SilentFailure(said.outcome.value, said.as_ray_says) for row, said in told.items()}
 
 
 def _without_attempt(

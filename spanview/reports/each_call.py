@@ -66,6 +66,9 @@ _FUNCTION: Final = 26
 _WIDE: Final = 100
 """Cells from which on there is room for a sum."""
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
+_WELL: Final = frozenset((Outcome.ENDED, Outcome.CUT_OFF, Outcome.RETRIED))
+_FAILED_AFTER: Final = frozenset((CallOutcome.FAILED, CallOutcome.WORKER_DIED, CallOutcome.OUT_OF_MEMORY))
+"""What can have become of a call whose attempt ended without an error, as Ray says: its result could not be sent."""
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
 
@@ -160,8 +163,7 @@ class CallFacts:
 
     def has_failed(self, call: Call) -> bool:
         """Return whether a call ended with an error, or was lost with its process."""
-        unended = self.unended_of(call)
-        return call.outcome in _FAILED or (unended is not None and unended.fate is Fate.LOST)
+        return call.outcome in _FAILED or self.outcome(call) in {Fate.LOST.value, *_FAILED_AFTER}
 
     def is_worth_a_look(self, call: Call) -> bool:
         """Tell whether a call failed, or has no attempt, and none that may still come, or for a harmless reason."""
@@ -172,7 +174,9 @@ class CallFacts:
 
     def outcome(self, call: Call) -> str:
         """Return how a call went, in a word or two that are the same for all that went so."""
-        unended = self.unended_of(call)
+        unended, became = self.unended_of(call), self.became.get(call.row)
+        if became is not None and call.outcome in _WELL and became.outcome in _FAILED_AFTER:
+            return became.outcome.value
         return call.outcome.value if unended is None else unended.fate.value
 
     def said_of(self, call: Call) -> str:

@@ -42,6 +42,7 @@ from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import Part, part_of_name
+from spanview.analysis.silent import failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
 from spanview.display.call_text import waited_for_text
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.telling import Tell
-    from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -417,7 +417,7 @@ class _Explanation:
             else:
                 text, others = f"{name}, submitted {age} ago, has not been seen to run", count(more, "other call")
                 others += f" {'has' if more == 1 else 'have'} not, either"
-            text += f": {sanitise(oldest.text, _MAX_MESSAGE)}{f'; {others}' if more else ''}"
+            text += f" ({sanitise(oldest.text, _MAX_MESSAGE)}){f'; {others}' if more else ''}"
             certainty = Certainty.LIKELY if oldest.is_likely else Certainty.CERTAIN
             yield self._of_row(Topic.RUNNING, text, oldest.row, "stats --by running", certainty=certainty)
 
@@ -496,9 +496,11 @@ class _Explanation:
         for row, why in self._known.reasons_among(calls.without_attempt).items():
             if why.has_failed:
                 groups.add(self._spans.name[row], f"failed{{}}: {why.text}", why.certainty, row)
+        for row, told in calls.told_failures.items():
+            groups.add(self._spans.name[row], told.failed_text, Certainty.CERTAIN, row)
         lost = {row for row in self._unended if self._is_lost(row) and self._spans.trace[row] in self._chosen}
         if lost:
-            lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*self._last_attempts.tolist()}
+            lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*calls.last_attempts.tolist()}
         for row in sorted(lost):
             unended = self._unended[row]
             how = "failed" if unended.is_told else "was lost"
@@ -508,7 +510,7 @@ class _Explanation:
     def _cut_off(self) -> Iterator[Statement]:
         """Yield which calls were cut off, as by being cancelled; they end without an error."""
         groups = _Groups()
-        for row in cut_off_among(self._store, self._last_attempts):
+        for row in cut_off_among(self._store, self._calls.last_attempts):
             how = "cancelled while it ran" if is_cancelled(self._store, row) else "cut off"
             text = f"was {how}{{}}: {cut_off_by(self._store, row)}"
             groups.add(self._spans.name[row], text, Certainty.LIKELY, row)
@@ -519,11 +521,6 @@ class _Explanation:
             text = said.replace("{}", f" {len(rows):,} times" if len(rows) > 1 else "", 1)
             text = f"{self._short(self._texts[name])} {sanitise(text, _MAX_MESSAGE)}"
             yield self._of_row(topic, text, rows[0], "tree --trace {trace}", certainty=certainty)
-
-    @cached_property
-    def _last_attempts(self) -> Places:
-        calls = self._calls
-        return calls.attempts[calls.firsts[1:][calls.counts > 0] - 1]
 
     def _not_within_others(self, traces: Sequence[int]) -> Iterator[int]:
         """Yield failed traces without those within a request of another: a framework began them anew in a replica."""
@@ -576,6 +573,8 @@ class _Explanation:
         own = [frame for frame in frames if not frame.library] or frames[-1:]
         first = message.strip().split("\n")[0]
         said = ": ".join(filter(None, (kind, first))) or (span.status.description or "").strip().split("\n")[0]
+        if not said and (failure := failure_in(span.attributes)) is not None:
+            said = failure.text
         if "\n" in message.strip() and (innermost := raised_in(message)):
             said = innermost[0]
         place = f", at {own[-1].path.rpartition('/')[2]}:{own[-1].line_number} in {own[-1].function}" if own else ""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +16,7 @@ import pytest
 from builders import EPOCH_NS, Builder, file_of
 from programs import spanview
 from rays_word import NODE, line_of
+from spanview.ray.lines import ENDED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -261,7 +264,7 @@ def test_what_no_worker_has_got_yet_waits(tmp_path: Path) -> None:
     call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
     folder = folder_of(tmp_path, [call, build.span("other", trace=2, duration=3)])
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, dict.fromkeys("12", EPOCH_NS)))
-    said = "5 µs, all submitting f; f waits for 1 CPU"
+    said = "5 µs, all submitting f; f waits for 1 CPU, as Ray said last"
     assert texts(explained("-q", "name~f", folder), "time")[0] == said
     # As long as it waits, its trace has not ended.
     assert texts(explained(folder), "time")[0] == "the only trace known to have ended, other: 3 µs, all in other"
@@ -353,3 +356,76 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     if ends_well:
         assert spent.startswith("1 call of f took 195 µs = 15 µs waiting")
         assert spent.endswith(" + 10 µs running + 110 µs between attempts + 60 µs after attempts without an end began")
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_ray_says_failed_has_failed_though_its_span_ended(tmp_path: Path, *, ends: bool) -> None:
+    """As where a result can't be sent: its span has no error, but its caller got one."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    folder = folder_of(
+        tmp_path,
+        [
+            build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids),
+            build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER", attributes=ids),
+        ],
+    )
+    states = {"1": EPOCH_NS, "8": EPOCH_NS + 10_000, "11" if ends else "12": EPOCH_NS + 60_000}
+    error = "" if ends else "TASK_EXECUTION_EXCEPTION"
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, error=error))
+    document = explained(folder)
+    assert texts(document, "failed") == ([] if ends else ["f failed, as Ray says, though it ran to its end"])
+    (row,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
+    assert (row["ended"], row["failed"]) == ((1, 0) if ends else (0, 1))
+    (call,) = json.loads(spanview("stats", "--by", "ray-call", "--json", folder).output)["rows"]
+    assert call["outcome"] == ("finished" if ends else "failed")
+    assert ("✖ failed" in spanview("stats", "--by", "ray-call", folder).text) is not ends
+
+
+def test_what_was_cut_off_is_said_to_be(tmp_path: Path) -> None:
+    """It ended without an error, but nobody got a result of it; whether it was cancelled is likely."""
+    build = Builder()
+    documents = []
+    for number, by in enumerate(("KeyboardInterrupt: ", "SystemExit: 3"), 1):
+        documents += [
+            build.span(f"f{number} ray.remote", trace=number, span=1, start=0, duration=5, kind="PRODUCER"),
+            build.span(
+                f"f{number} ray.remote_worker",
+                trace=number,
+                span=2,
+                parent=1,
+                start=20,
+                duration=30,
+                kind="CONSUMER",
+                attributes={ENDED_BY: by},
+            ),
+        ]
+    said = texts(explained(folder_of(tmp_path, documents)), "unseen")
+    assert said == ["f1 was cancelled while it ran: KeyboardInterrupt: ", "f2 was cut off: SystemExit: 3"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_what_runs_now_is_said(tmp_path: Path, *, is_there: bool) -> None:
+    """With how long it has run, as its process shows; what is lost counts as over, with the end in doubt."""
+    build, now = Builder(), (time.time_ns() - EPOCH_NS) // 1_000
+    process = {"host.name": platform.node(), "process.pid": os.getpid() if is_there else 2**31 - 1}
+    documents = [
+        build.span("job", span=1, start=now, duration=None, resource=process),
+        build.span("step", span=2, parent=1, start=now + 10, duration=80, resource=process),
+        build.span("other", trace=2, start=now, duration=3),
+    ]
+    document = explained(folder_of(tmp_path, documents))
+    running = texts(document, "running")
+    first = texts(document, "time")[0]
+    if is_there:
+        (text,) = running
+        assert re.fullmatch(rf"job has been running for .+ \(its process \(pid {os.getpid()}\) is alive\)", text)
+        assert first == "the only trace known to have ended, other: 3 µs, all in other"
+        return
+    assert not running
+    assert first.startswith("the slowest of 2 traces, job: 90 µs = ")
+    assert first.endswith("not sure: 1 span has no end")
+    (text,) = texts(document, "failed")
+    assert text.startswith("job was lost: its process ")
+    shares = [row for row in document["rows"] if row["text"].startswith("step itself took 80 µs")]
+    assert [row["certainty"] for row in shares] == ["likely"]

@@ -479,7 +479,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     async with looking_at(data=of_drawing(), size=size) as look:
         rows = await open_workers(look)
         assert "workers in 2 traces   2 workers   by first start   1 worker's file is empty" in look.header
-        assert "waiting calls" in look.body[2]
+        assert "calls that waited" in look.body[2]
         assert "1 at once" in look.body[2]
         first, second = look.body[3:5]
         assert first.split()[0] == "11"

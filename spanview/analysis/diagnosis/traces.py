@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, having, number
+from spanview.analysis.diagnosis.finding import (
+    MAX_PLACES,
+    SESSION,
+    Certainty,
+    Finding,
+    Kind,
+    Place,
+    finding_of,
+    having,
+    number,
+)
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.logs.lines import owner_in
 from spanview.analysis.query.since import PAUSE_NS
@@ -125,7 +135,8 @@ def no_end(facts: Facts) -> Finding:
     more = f"; and {left:,} more" if left else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
-    return replace(finding, known_advice=_advice_of_lost(facts, lost[0]))
+    certainty = max((facts.unended[row].certainty for row in lost), key=[*Certainty].index)
+    return replace(finding, known_advice=_advice_of_lost(facts, lost[0]), certainty=certainty)
 
 
 def _function(facts: Facts, row: int) -> str:
@@ -137,8 +148,8 @@ def _advice_of_lost(facts: Facts, row: int) -> str:
     owner = owner_in(facts.store.span(row), facts.place(row).file)
     pid = facts.unended[row].pid
     happened = (
-        f"Process {pid} ended while {_function(facts, row)} was running: it was likely killed, ran out of memory, or "
-        "crashed. "
+        f"Process {pid} ended while {_function(facts, row)} was running: it was likely killed (as when its driver "
+        "ends), ran out of memory, or crashed. "
     )
     if not _WORKER_ID.fullmatch(owner.worker_id):
         return f"{happened}Look at the last lines that it printed."

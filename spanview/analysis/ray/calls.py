@@ -18,9 +18,9 @@ import numpy as np
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_by, exits_among
+from spanview.analysis.ray.exits import CUT_OFF, cut_off_by, exits_among, is_cancelled
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
-from spanview.analysis.ray.told import told_tasks
+from spanview.analysis.ray.told import CallOutcome, failures_told, told_tasks
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -29,8 +29,9 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from spanview.analysis.ray.told import ToldOutcome
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
@@ -137,6 +138,27 @@ class Calls:
             several[index] = not are_executions(self.store, *self.attempts[first : first + 2].tolist())
         told = told_tasks(self.store)
         return several if told is None else several | told.are_retried(self.rows)
+
+    @property
+    def last_attempts(self) -> Places:
+        """The rows of the last attempts of those calls that have any."""
+        return self.attempts[self.firsts[1:][self.counts > 0] - 1]
+
+    @cached_property
+    def told_failures(self) -> Mapping[int, ToldOutcome]:
+        """What Ray says of calls that failed though they ended without an error, by the rows of their last attempts.
+
+        As where a result can't be sent. What was cancelled, or ended with `exit_actor`, is left out.
+        """
+        if self.store.ray is None:
+            return {}
+        spans, lasts = self.store.spans, self.last_attempts
+        ended = (copy_of(spans.status)[lasts] != ERROR) & (copy_of(spans.end_ns)[lasts] != NO_TIME)
+        told = failures_told(self.store, self.rows[self.counts > 0][ended])
+        attempts = dict(zip(self.rows[self.counts > 0][ended].tolist(), lasts[ended].tolist(), strict=True))
+        left_out = {CallOutcome.CANCELLED, CallOutcome.ACTOR_DIED}
+        of_attempts = {attempts[row]: outcome for row, outcome in told.items() if outcome.outcome not in left_out}
+        return {row: outcome for row, outcome in of_attempts.items() if not is_cancelled(self.store, row)}
 
     @property
     def without_attempt(self) -> list[int]:

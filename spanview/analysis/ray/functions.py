@@ -68,7 +68,7 @@ class Function:
     cut_off: int = 0
     """Calls whose last attempt was cut off, as by `ray.cancel`, or as its process was told to end."""
     failed: int = 0
-    """Calls whose last attempt failed or was lost, that were never submitted, or that failed without an attempt."""
+    """Calls whose last attempt failed or was lost, that were never submitted, or that failed, as Ray says."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
@@ -225,7 +225,9 @@ def _counted(
     fates = (Fate.RUNS, Fate.LOST, Fate.CANCELLED)
     runs, is_lost, is_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
     is_lasting = is_refused | is_lost
-    is_lasting[has_any] |= has_failed[last]
+    is_told = np.isin(attempts[last], [*calls.told_failures])
+    is_lasting[has_any] |= has_failed[last] | is_told
+    has_ended[has_any] &= ~is_told
     has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:

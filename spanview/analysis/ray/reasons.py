@@ -437,7 +437,9 @@ class _Reasons:
             return Why(told.outcome, told.as_ray_says, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
-        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text, was_sent=told.was_sent)
+        # Where its driver was killed, Ray writes no more.
+        brief = told.text if told.is_over else f"{told.text}, as Ray said last"
+        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=brief, was_sent=told.was_sent)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

@@ -359,6 +359,12 @@ class ToldOutcome(NamedTuple):
         """The text of what is over, with who says it."""
         return f"{self.text}, as Ray says"
 
+    @property
+    def failed_text(self) -> str:
+        """What is said of a call that ended without an error, and yet failed."""
+        has_cause = self.text != _BY_ERROR["TASK_EXECUTION_EXCEPTION"][1]
+        return f"failed{{}}: {self.as_ray_says}" if has_cause else "failed{}, as Ray says, though it ran to its end"
+
 
 _BY_ERROR: Final = {
     "WORKER_DIED": (CallOutcome.WORKER_DIED, "its worker died"),
@@ -398,6 +404,16 @@ def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, Told
         for row, index, done in zip(rows.tolist(), found.tolist(), has_finished.tolist(), strict=True)
         if index != UNKNOWN_TASK
     }
+
+
+def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:
+    """Return of which calls Ray says that they failed or were cancelled, by the rows of their PRODUCERs."""
+    told = told_tasks(store)
+    if told is None or not len(told.tasks):
+        return {}
+    found = told.of_calls(calls)
+    failed = np.flatnonzero((found != UNKNOWN_TASK) & told.tasks["has_failed"][found])
+    return {int(calls[index]): _outcome_of(told.tasks, int(found[index])) for index in failed.tolist()}
 
 
 def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:

@@ -328,7 +328,11 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
         (f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n2 g > 13-110\n3 f > 191-192", ""),
         # Too short for more than chance.
         (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-30\n3 f > 61-62", ""),
-        # All of one function count, where no one of them takes half; overlaps count once.
+        # All of one function count, also where one of them takes half; overlaps count once.
+        (
+            f"{_EARLIER}1 g#1 < 8-9\n1 g#2 < 9-10\n1 f < 11-12\n2 g#1 > 13-113\n2 g#2 > 114-190\n3 f > 191-192",
+            "meanwhile 2 calls of g ran 176 ms",
+        ),
         (
             f"{_EARLIER}1 g#1 < 8-9\n1 g#2 < 9-10\n1 f < 11-12\n2 g#1 > 13-73\n2 g#2 > 60-110\n3 f > 191-192",
             "meanwhile 2 calls of g ran 97 ms",

@@ -223,8 +223,8 @@ def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:
     assert typical_texts(answers)[0] == "of those known to have ended: median 20 µs, all in a   slowest 30 µs, all in a"
     alone = typical_answers(store_of(*drawn("a 0-20"), *drawn("a 0-?\n  b 0-5", 2)))
     assert alone is not None
-    assert typical_texts(alone) == ["of those that ended: 20 µs, all in a"]
-    assert typical_texts(alone, of="2 traces") == ["2 traces, of those that ended: 20 µs, all in a"]
+    assert typical_texts(alone) == ["of those known to have ended: 20 µs, all in a"]
+    assert typical_texts(alone, of="2 traces") == ["2 traces, of those known to have ended: 20 µs, all in a"]
 
 
 @given(st.integers(0, 10**15), st.integers(0, 10**15))

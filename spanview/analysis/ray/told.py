@@ -467,7 +467,10 @@ def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
 def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
     outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
-    if error == "ACTOR_DIED":
+    if error == "WORKER_DIED" and not was_sent:
+        # As where the runtime environment of an actor can't be set up.
+        outcome, text = CallOutcome.FAILED, "it failed before a worker had got it"
+    elif error == "ACTOR_DIED":
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:

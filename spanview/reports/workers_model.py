@@ -53,7 +53,7 @@ _WORKERS_PER_REPORT: Final = 64
 """Processes that are asked who they are between two progress reports."""
 
 
-WAITING: Final = "past waits"
+WAITING: Final = "earlier waits"
 """What the line above all workers is called."""
 
 

@@ -479,7 +479,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     async with looking_at(data=of_drawing(), size=size) as look:
         rows = await open_workers(look)
         assert "workers in 2 traces   2 workers   by first start   1 worker's file is empty" in look.header
-        assert "past waits" in look.body[2]
+        assert "earlier waits" in look.body[2]
         assert "1 at once" in look.body[2]
         first, second = look.body[3:5]
         assert first.split()[0] == "11"
@@ -724,7 +724,7 @@ async def test_blocks_and_colours_show_which_method_it_is() -> None:
     data.add(*ran, path="spans/1.txt")
     async with looking_at(data=data, size=(90, 24)) as look:
         await open_workers(look)
-        await look.until_shown("n.check_health▏Serve")
+        await look.until_shown("▏ServeRe…ion.check_health▏ServeRe…ion.reconfigure ")
         await look.until_shown("■ ServeRepl…ndation.check_health  ■ ServeRepl…endation.reconfigure ")
 
 

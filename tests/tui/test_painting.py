@@ -13,6 +13,7 @@ is left           never
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -39,8 +40,9 @@ MANY: Final = 100_000
 HEIGHT: Final = 40
 
 
+@cache
 def spans(*, one_trace: bool) -> Growing:
-    """Return a store of many spans, each a trace of its own or all in one, the first the parent of the others."""
+    """Return a store of many spans, each a trace of its own or all in one: made once for all tests, which only look."""
     numbers = range(1, MANY + 1)
     return many_spans(
         [1] * MANY if one_trace else numbers,

@@ -78,8 +78,6 @@ class Adopted:
         columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "process": processes, "source": sources}
         if len(known_rows):
-            # These may change rows.
-            spans.widen()
             columns = {name: values[is_new] for name, values in columns.items()}
             order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
         if len(order):
@@ -92,6 +90,8 @@ class Adopted:
             for run in runs_of(rows["is_scanned"][is_new] != 0):
                 intake.note_scanned(range(first + run.start, first + run.stop))
         if len(known_rows):
+            # These may change rows.
+            spans.widen()
             records = {name: rows[name][known_rows] for name in _SHARED_COLUMNS}
             of_known = sources[known_rows]
             records |= {"name": names[known_rows], "service": services[known_rows], "source": of_known}

@@ -262,3 +262,10 @@ def test_marks_while_following(tmp_path: Path) -> None:
     session.look()
     assert (len(store.spans), [*store.spans.end_ns].count(NO_TIME)) == (30, 5)
     session.close()
+
+
+def test_an_end_far_behind_its_mark(tmp_path: Path) -> None:
+    """The only row is of the later record, whose place is larger than any that a row was added with."""
+    begun = Builder().span("f")
+    (tmp_path / "a.jsonl").write_bytes(otlp_line(begun | {"end_time": None}, name="n" * 300) + otlp_line(begun))
+    _compare(tmp_path)

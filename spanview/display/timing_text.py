@@ -49,7 +49,7 @@ class TimingFacts:
     """The self time."""
     among: AmongName | None
     why: Why | None = None
-    """Why a call has no attempt; None for every other span."""
+    """Why a call has no attempt, or what Ray says failed though it ended; None for every other span."""
     generator: Certainty | None = None
     """How sure it is that an attempt is a generator's; None for every other span."""
     wait_reasons: tuple[str, ...] = ()
@@ -73,8 +73,19 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
         from spanview.analysis.ray.generators import generators_of
 
         generator = generators_of(store).get(name.removesuffix(RAN))
-        return TimingFacts(own, among, None, generator, _wait_reasons(subject))
+        return TimingFacts(own, among, _told_failure(subject), generator, _wait_reasons(subject))
     return TimingFacts(own, among)
+
+
+def _told_failure(subject: SpanInTree) -> Why | None:
+    if subject.store.ray is None:
+        return None
+    from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.ray.calls import calls_of
+    from spanview.analysis.ray.reasons import Why
+
+    told = calls_of(subject.store, [subject.trace]).told_failures.get(subject.row)
+    return None if told is None else Why(told.outcome, told.as_ray_says, Certainty.CERTAIN)
 
 
 def _wait_reasons(subject: SpanInTree) -> tuple[str, ...]:
@@ -251,4 +262,4 @@ def _of_parent(subject: SpanInTree, parent: int) -> Iterator[DetailPart]:
 
 def _share(length: int | None, whole: int, what: str) -> str:
     """Return what share of something longer a duration is."""
-    return f"   {length / whole:.1%} of {what}" if length is not None and length >= 0 and whole > 0 else ""
+    return f"   {length / whole:.1%} of {what}" if length is not None and 0 <= length <= whole > 0 else ""

@@ -16,7 +16,11 @@ import pytest
 from builders import EPOCH_NS, Builder, file_of
 from programs import spanview
 from rays_word import NODE, line_of
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.timing_text import timing_facts, timing_parts
+from spanview.model.codes import CONSUMER
 from spanview.ray.lines import ENDED_BY
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -380,6 +384,16 @@ def test_what_ray_says_failed_has_failed_though_its_span_ended(tmp_path: Path, *
     (call,) = json.loads(spanview("stats", "--by", "ray-call", "--json", folder).output)["rows"]
     assert call["outcome"] == ("finished" if ends else "failed")
     assert ("✖ failed" in spanview("stats", "--by", "ray-call", folder).text) is not ends
+    store = load_store([folder])
+    tree = store.tree(0)
+    node = next(node for node, row in enumerate(tree.rows) if store.spans.kind[row] == CONSUMER)
+    subject = SpanInTree(store.span(tree.rows[node]), store, 0, tree, node)
+    said = {part.key: part.text for part in timing_parts(subject, timing_facts(subject)) if part.key}
+    assert said.get("attempt") == (None if ends else "failed: it failed, as Ray says")
+    # It runs six times as long as the span that submits it, which is no share.
+    texts_of_parts = [part.text for part in timing_parts(subject, None)]
+    assert any("its parent" in text for text in texts_of_parts)
+    assert not any("% of its parent" in text for text in texts_of_parts)
 
 
 def test_what_was_cut_off_is_said_to_be(tmp_path: Path) -> None:

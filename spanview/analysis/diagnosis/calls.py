@@ -21,6 +21,7 @@ import numpy as np
 from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.exits import cut_off_among
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
@@ -162,7 +163,7 @@ def _was_broken(facts: Facts, row: int) -> bool:
 
 
 def unset_attempts(facts: Facts) -> Finding:
-    """Find attempts without an error that another attempt of their call followed.
+    """Find attempts without an error that another attempt of their call followed, or that were cut off, or failed.
 
     An actor that is started anew runs its constructor again, though the first time was a success; a compiled graph
     executes its methods again.
@@ -175,7 +176,17 @@ def unset_attempts(facts: Facts) -> Finding:
     are_tries = [not are_executions(facts.store, int(rows[index]), int(rows[index + 1])) for index in again]
     followed = rows[:-1][np.array(again, np.int64)[np.array(are_tries, np.bool_)]]
     # Of one without an end, no_end says what is known.
-    unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)]
-    attempts = number(len(unset), "attempt has", "attempts have")
-    detail = f"{attempts} no error, but the call was retried: ended by SIGTERM or sys.exit, or the result was lost."
-    return facts.of_spans(Kind.UNSET_ATTEMPTS, unset.tolist(), detail)
+    unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)].tolist()
+    told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts
+    cut = [row for row in cut_off_among(facts.store, lasts[~facts.of_merged_runs[lasts]]) if row not in {*told}]
+    found = {
+        "{} retried: ended by SIGTERM or sys.exit, or the result was lost": unset,
+        "{} cut off, as by ray.cancel, SIGTERM or sys.exit": cut,
+        "{} a failure for the caller, as Ray says": told,
+    }
+    rows = sorted({*unset, *cut, *told})
+    several = sum(map(bool, found.values())) > 1
+    counted = {text: number(len(of_text), "was", "were") for text, of_text in found.items() if of_text}
+    known = [text.format(count if several else count.rpartition(" ")[2]) for text, count in counted.items()]
+    detail = f"{number(len(rows), 'attempt has', 'attempts have')} no error, but {'; '.join(known)}."
+    return facts.of_spans(Kind.UNSET_ATTEMPTS, rows, detail, Severity.WARNING if told else None)

@@ -114,8 +114,9 @@ class Kind(StrEnum):
     )
     UNSET_ATTEMPTS = Rule(
         "unset_attempts",
-        "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
-        "`sys.exit`, or its result was lost. Cancelled tasks, too, have the status UNSET and look successful",
+        "an attempt has no error, and yet its call was retried, because it was ended by SIGTERM or `sys.exit`, or its "
+        "result was lost; or it was cut off, as by `ray.cancel`, where spanview's hook says so; or it failed for its "
+        "caller, as Ray's own events say. Under other hooks, cancelled tasks look successful",
         "UNSET doesn't mean that a call succeeded. To see these attempts: `spanview tree -q finding=unset_attempts`",
         about=About.CALLS,
     )

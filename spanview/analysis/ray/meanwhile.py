@@ -82,9 +82,9 @@ def meanwhile_of(
             # What waited for the same says less than what ran.
             ran = _unexplained(store, attempts, attempt, since_ns)
             shown = ran if ran is not None and ran.reason is None else shown
-    if shown is None or shown.attempts == 1:
+    if shown is None or shown.reason is not None:
         return shown
-    # Some of one function took half of the wait: all of it count that ran then, whoever submitted them.
+    # All of one function count that ran then, whoever submitted them.
     stretch = shown.name, since_ns, store.spans.start_ns[attempt]
     if reason.waited_for is WaitedFor.ACTOR:
         count, ns = attempts.ran_between(*stretch, store.spans.process[attempt])

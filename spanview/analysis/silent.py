@@ -101,6 +101,7 @@ def _without_attempt(
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.ray.calls import calls_of
     from spanview.analysis.ray.reasons import MAX_ASKED, reasons_of, without_attempt
+    from spanview.analysis.ray.told import CallOutcome
 
     if reasons is None:
         reasons = reasons_of(store, calls_of(store, traces))
@@ -109,6 +110,9 @@ def _without_attempt(
     failures, open_calls = dict[int, SilentFailure](), list[int]()
     for number, (row, why) in enumerate(whys[-MAX_ASKED:]):
         tell(_HALF * number / len(whys))
+        if why.outcome is CallOutcome.CANCELLED:
+            # As its caller wanted.
+            continue
         is_open = why.may_run and may_run(row)
         if is_open:
             open_calls.append(row)

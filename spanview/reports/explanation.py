@@ -344,7 +344,10 @@ class _Explanation:
         """Yield which other spans the critical paths lead through."""
         found = self._found_before.shares
         shares = critical_by_name(self._store, self._traces, tell) if found is None else found
-        whole = sum(share.self_ns + share.wait_ns for share in shares)
+        # What lies between attempts of a constructor is in no share.
+        table, known = self._store.trace_table, sum(share.self_ns + share.wait_ns for share in shares)
+        ends = [(table.start_ns[trace], table.end_ns[trace]) for trace in self._traces]
+        whole = max(known, sum(end - start for start, end in ends if NO_TIME not in (start, end) and end > start))
         others = (one for one in shares if not _is_of_ray(one.name) and part_of_name(one.name) is None)
         for share in islice(others, _MOST_UNUSUAL):
             if share.self_ns < _LEAST_SHARE * whole:

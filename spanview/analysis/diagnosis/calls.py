@@ -176,7 +176,8 @@ def unset_attempts(facts: Facts) -> Finding:
     are_tries = [not are_executions(facts.store, int(rows[index]), int(rows[index + 1])) for index in again]
     followed = rows[:-1][np.array(again, np.int64)[np.array(are_tries, np.bool_)]]
     # Of one without an end, no_end says what is known.
-    unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)].tolist()
+    is_unset = (facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)
+    unset: list[int] = followed[is_unset].tolist()
     told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts
     cut = [row for row in cut_off_among(facts.store, lasts[~facts.of_merged_runs[lasts]]) if row not in {*told}]
     found = {
@@ -184,9 +185,9 @@ def unset_attempts(facts: Facts) -> Finding:
         "{} cut off, as by ray.cancel, SIGTERM or sys.exit": cut,
         "{} a failure for the caller, as Ray says": told,
     }
-    rows = sorted({*unset, *cut, *told})
+    found_rows = sorted({*unset, *cut, *told})
     several = sum(map(bool, found.values())) > 1
     counted = {text: number(len(of_text), "was", "were") for text, of_text in found.items() if of_text}
     known = [text.format(count if several else count.rpartition(" ")[2]) for text, count in counted.items()]
-    detail = f"{number(len(rows), 'attempt has', 'attempts have')} no error, but {'; '.join(known)}."
-    return facts.of_spans(Kind.UNSET_ATTEMPTS, rows, detail, Severity.WARNING if told else None)
+    detail = f"{number(len(found_rows), 'attempt has', 'attempts have')} no error, but {'; '.join(known)}."
+    return facts.of_spans(Kind.UNSET_ATTEMPTS, found_rows, detail, Severity.WARNING if told else None)

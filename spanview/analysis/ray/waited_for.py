@@ -568,7 +568,8 @@ def reason_text(store: Store, reason: WaitReason) -> str:
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:
         case WaitedFor.WORKER_START:
-            evidence = "its process ran nothing before"
+            doing = "" if reason.is_certain else ", which started or loaded code,"
+            evidence = f"its process{doing} ran nothing before"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
         case _:

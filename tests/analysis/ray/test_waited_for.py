@@ -106,11 +106,17 @@ def reason_of_last(store: Store) -> str:
     ("drawing", "text"),
     [
         ("1 m.f < 0-1\n2 m.f > 2-9", ""),
-        ("1 f < 0-1\n2 f > 900-910", "likely for a new worker: its process ran nothing before"),
+        (
+            "1 f < 0-1\n2 f > 900-910",
+            "likely for a new worker: its process, which started or loaded code, ran nothing before",
+        ),
         # Too quick for a start.
         ("1 f < 0-1\n2 f > 30-910", "cause unknown"),
         # A task that had waited for room would have run in a worker that got free, an actor wouldn't.
-        ("1 f < 0-1\n2 f > 20000-20010", "likely for a new worker: its process ran nothing before"),
+        (
+            "1 f < 0-1\n2 f > 20000-20010",
+            "likely for a new worker: its process, which started or loaded code, ran nothing before",
+        ),
         (
             "1 A.__init__ < 0-1\n2 A.__init__ > 20000-20010",
             "cause unknown",
@@ -175,11 +181,11 @@ def reason_of_last(store: Store) -> str:
         # The same of a worker, which no argument has to wait for; and a constructor has no result.
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-300\n2 f > 900-910",
-            "likely mostly for a new worker: its process ran nothing before",
+            "likely mostly for a new worker: its process, which started or loaded code, ran nothing before",
         ),
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-800\n2 f > 900-910",
-            "likely at the end for a new worker: its process ran nothing before",
+            "likely at the end for a new worker: its process, which started or loaded code, ran nothing before",
         ),
         (
             f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 g > 100-896\n4 f > 900-910",
@@ -187,7 +193,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             "1 A.__init__ < 0-1\n1 f < 1-2\n3 A.__init__ > 100-800\n2 f > 900-910",
-            "likely for a new worker: its process ran nothing before",
+            "likely for a new worker: its process, which started or loaded code, ran nothing before",
         ),
         # Of very many calls that ended meanwhile, only the last are looked at: g may be followed by any of the rest.
         (
@@ -512,8 +518,8 @@ def test_functions_sum_it_up() -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (None, "likely for a new worker: its process ran nothing before"),
-        (0, "likely for a new worker: its process ran nothing before"),
+        (None, "likely for a new worker: its process, which started or loaded code, ran nothing before"),
+        (0, "likely for a new worker: its process, which started or loaded code, ran nothing before"),
         (1, "cause unknown"),
     ],
 )

@@ -129,7 +129,7 @@ class Trace:
     def answer(self) -> Answer:
         """Return where its time went, as the line above its tree in the viewer says it."""
         from spanview.analysis.answer import answer_of
-        from spanview.analysis.ray.unended import known_until, ran_until
+        from spanview.analysis.ray.unended import known_until, open_end_of
         from spanview.display.answer_text import answer_texts, as_far_as_known
 
         store, trace, tree, known = self._store, self._number, self._view.tree, self._view.views.known
@@ -137,10 +137,8 @@ class Trace:
         until = known_until(unended, store.trace_table.end_ns[trace])
         answer = answer_of(store, trace, tree, until, known)
         _, open_calls = known.reasons_and_open(tree)
-        last_ns = max(store.trace_table.end_ns[trace], *until.values(), 0)
-        (text, *_) = as_far_as_known(
-            answer_texts(answer, open_calls=len(open_calls)), ran_until(unended).end_at(last_ns)
-        )
+        texts = answer_texts(answer, open_calls=len(open_calls))
+        (text, *_) = as_far_as_known(texts, open_end_of(unended, store.trace_table.end_ns[trace]))
         parts = tuple(
             AnswerPart(
                 part.doing.value,

@@ -155,7 +155,8 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
         yield DetailPart("self time", f"{duration(facts.own_ns)} ({facts.own_ns / length:.0%})", str(facts.own_ns))
     if facts is not None and facts.why is not None:
         tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
-        yield DetailPart("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
+        label, text = facts.why.label, facts.why.text
+        yield DetailPart("attempt", text if text.startswith(label) else f"{label}: {text}", text, tone)
     if facts is not None and facts.generator is not None:
         from spanview.analysis.ray.generators import generator_text
 

@@ -37,7 +37,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import to_ask
-from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_until
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
@@ -376,8 +376,7 @@ class _Explanation:
         text = whole_answer_text(answer, short_names(answer.names))
         if not text:
             return
-        last_ns = max(store.trace_table.end_ns[trace], *until.values(), 0)
-        (text,) = as_far_as_known([text], ran_until(unended).end_at(last_ns))
+        (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)

@@ -19,13 +19,15 @@ from array import array
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 
-from builders import Builder, file_of, store_of, store_of_files
+from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files
 from html_blocks import blocks_of
 from programs import spanview
 from span_graphs import forests, graphs
 from spanview.analysis.consistent import consistent
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.analysis.ray.waited_for import AllAttempts
 from spanview.analysis.serve import requests as serve
 from spanview.analysis.serve.requests import Part, part_of_name
@@ -36,12 +38,11 @@ from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.formats import jsontext
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
     from builders import Document
 
@@ -264,3 +265,16 @@ def test_advice_names_what_was_read(tmp_path: Path) -> None:
     assert advised == [finding["advice"].replace("`", "") for finding in checked["findings"]]
     assert f"spanview '{spans}' --follow shows attempts" in advised[0]
     assert "/elsewhere/ray/session_latest/logs" in advised[0]
+
+
+@pytest.mark.parametrize(("told", "lead"), [(True, "at most "), (False, "at least ")])
+def test_what_is_said_of_a_trace_that_ends_with_what_was_lost(*, told: bool, lead: str) -> None:
+    """Its time is as long as Ray says at the most, or else as its process was seen at the least."""
+    store = store_of(*Builder().draw("run 0-20\n  lost 10-?"))
+    row = next(row for row in range(len(store.spans)) if store.spans.end_ns[row] == NO_TIME)
+    seen_ns, told_ns = (NO_TIME, EPOCH_NS + 50_000) if told else (EPOCH_NS + 50_000, NO_TIME)
+    unended = {row: Unended(Fate.LOST, "its worker died", seen_ns=seen_ns, told_ns=told_ns)}
+    columns = Columns(store, [0], unended, Losses("html"))
+    (answer,) = columns.overview["traces"]["answer"]
+    assert answer.startswith(f"{lead}50 µs = ")
+    assert answer.endswith("not sure: 1 span has no end") is not told

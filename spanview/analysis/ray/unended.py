@@ -170,6 +170,16 @@ def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     return RanUntil(now_ns, last.until_ns, last.is_told and all(span.until_ns != NO_TIME for span in ended))
 
 
+def open_end_of(unended: Mapping[int, Unended], end_ns: int) -> OpenEnd | None:
+    """Return what is known of the end of a trace.
+
+    Args:
+        unended: What has become of its spans without an end, by row.
+        end_ns: When its last span ended that has an end.
+    """
+    return ran_until(unended).end_at(max(end_ns, *known_until(unended).values(), 0))
+
+
 def why_lost(unended: Unended) -> str:
     """Return why a span without an end is lost, as the end of a sentence; to be sanitised."""
     return f"{'likely ' if unended.is_likely else ''}lost because {unended.reason}"

@@ -20,7 +20,7 @@ from spanview.analysis.ray.executions import run_word
 from spanview.analysis.ray.joined import joined_in
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import call_names, short_names
-from spanview.analysis.ray.unended import known_until, unended_text
+from spanview.analysis.ray.unended import known_until, open_end_of, unended_text
 from spanview.analysis.ray.unseen import guesses
 from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.analysis.ray.waits import waits_in
@@ -29,7 +29,7 @@ from spanview.analysis.serve.calls import served_in
 from spanview.analysis.serve.requests import Part, name_of_trace, numbers_of
 from spanview.analysis.silent import lost_spans, silent_failures
 from spanview.analysis.walk import walk
-from spanview.display.answer_text import whole_answer_text
+from spanview.display.answer_text import as_far_as_known, whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
 from spanview.display.tree_text import lasted_text
 from spanview.display.units import count
@@ -107,8 +107,15 @@ class Columns:
         of_trees = self._of_trees(traces, until, notes)
         self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent], until)
         of_traces = enumerate(zip(traces, self._traces["unended"], strict=True))
-        self._lasted = {number: self._lasted_text(trace, unended) for number, (trace, count) in of_traces if count}
+        of_open = {number: (trace, self._unended_of(trace, unended)) for number, (trace, count) in of_traces if count}
+        self._lasted = {
+            number: lasted_text(store, trace, store.tree(trace), of_trace)
+            for number, (trace, of_trace) in of_open.items()
+        }
         """How long traces lasted that have spans without an end, by their places, in words."""
+        for number, (trace, of_trace) in of_open.items():
+            end = open_end_of(of_trace, store.trace_table.end_ns[trace])
+            (of_trees["answer"][number],) = as_far_as_known([of_trees["answer"][number]], end)
         self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
         self._traces |= of_trees
         self._sparse: dict[str, dict[int, Any]] = {
@@ -278,9 +285,8 @@ class Columns:
         short = short_names(names.values())
         return {span_id: short.get(name, name) for span_id, name in names.items()}
 
-    def _lasted_text(self, trace: int, unended: Mapping[int, Unended]) -> str:
-        rows = {*self._store.rows_of_trace(trace)} & unended.keys()
-        return lasted_text(self._store, trace, self._store.tree(trace), {row: unended[row] for row in rows})
+    def _unended_of(self, trace: int, unended: Mapping[int, Unended]) -> dict[int, Unended]:
+        return {row: unended[row] for row in {*self._store.rows_of_trace(trace)} & unended.keys()}
 
     def _columns_of_traces(
         self, traces: Places, names: Sequence[int | str], silent: Sequence[int], until: Mapping[int, int]

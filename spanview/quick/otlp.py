@@ -82,6 +82,7 @@ _SAME: Final = -2
 """The number of a head of another scope of the same resource."""
 _PLAIN_END: Final = Template(b"}" + _CLOSE)
 _ATTRIBUTES: Final = b',"attributes":['
+_EVENTS: Final = b'"events":[{'
 _STATUS_KEY: Final = b',"status":'
 _LATER: Final = len(STATUS_NAMES)
 """Stands for a status, if there is one, behind the attributes."""
@@ -151,13 +152,19 @@ class OtlpScanner:
         bounds = zip(places.tolist(), ends.tolist(), strict=True)
         ends_of_front = np.array([data.find(_ATTRIBUTES, begin, end) for begin, end in bounds]) + len(_ATTRIBUTES)
         statuses = self._fronts.find(buffer, places, ends_of_front)
-        fits = are_values & (statuses != NO_NUMBER)
-        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
+        are_plain = _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
+        last, before = (buffer[ends - _PLAIN_END.width - distance] for distance in (1, 3))
+        are_plain &= last != ord("{")
+        # Without its last brackets, a line with events ends as one without events does.
+        doubtful = np.flatnonzero(are_plain & ((last != ord("]")) | (before == ord("}")) | (before == ord(":"))))
+        bounds = zip(ends_of_front[doubtful].tolist(), ends[doubtful].tolist(), strict=True)
+        are_plain[doubtful] = [data.find(b"[", *each) < 0 or data.find(_EVENTS, *each) < 0 for each in bounds]
+        fits = are_values & (statuses != NO_NUMBER) & (are_plain | (statuses == _LATER))
         later = np.flatnonzero(fits & (statuses == _LATER))
         if len(later):
             bounds = zip(ends_of_front[later].tolist(), ends[later].tolist(), strict=True)
             begins = np.array([data.rfind(_STATUS_KEY, begin, end) for begin, end in bounds])
-            begins = np.where(begins < 0, ends[later] - len(_NOTHING_LATER), begins)
+            begins = np.where(begins < 0, ends[later] - len(_NOTHING_LATER) * are_plain[later], begins)
             found = self._ends.find(buffer, begins, ends[later])
             statuses[later], fits[later] = found, found != NO_NUMBER
         self._leave_pending(data, columns, fits, (spans, ends))

@@ -168,6 +168,28 @@ def test_damage_at_every_byte_behind_the_attributes(
     _compare(tmp_path)
 
 
+_EVENT = {"timeUnixNano": "1700000000000000007", "name": "n", "attributes": []}
+_ENDS: tuple[tuple[dict[str, Any], bytes, bytes], ...] = (
+    # What else the span has, its line's end, and what is there instead: another span, or less.
+    ({}, b"]}]}]}", b",{}]}]}]}"),
+    ({"attributes": []}, b"]}]}]}", b",{}]}]}]}"),
+    ({"events": [_EVENT]}, b"]}", b""),
+    ({"events": [_EVENT, _EVENT | {"attributes": [{"key": "k", "value": {"stringValue": "["}}]}]}, b"]}", b""),
+)
+
+
+@pytest.mark.parametrize("has_status", [True, False])
+@pytest.mark.parametrize(("fields", "end", "other"), _ENDS)
+def test_ends_that_are_not_quite_those_of_one_span(
+    fields: dict[str, Any], end: bytes, other: bytes, *, has_status: bool, tmp_path: Path
+) -> None:
+    """An empty span behind the one is told, and a line without its last brackets is torn."""
+    usual = otlp_line(Builder().span("a", service="s"))
+    line = otlp_line(Builder().span("b", service="s"), **fields).replace(b'"status":{},' * (not has_status), b"")
+    (tmp_path / "a.jsonl").write_bytes(usual + line.removesuffix(end + b"\n") + other + b"\n" + usual)
+    _compare(tmp_path)
+
+
 def test_an_unusual_span_does_not_cost_its_line(tmp_path: Path, decoded: list[int]) -> None:
     """It alone is decoded, and all of its line if that doesn't tell everything."""
     build = Builder()

@@ -51,9 +51,9 @@ _NOTHING: Final = Frames()
 _NO_END: Final = np.uint16(Warnings.NO_END)
 _LOWER_HALF: Final = 2**64 - 1
 """Of a trace id."""
-_TRACE_ID_KEYS: Final = [word(text) for text in (b'"trace_i', b'"traceId', b'"traceID')]
-"""How what is called `trace_id`, `traceId` or `traceID` begins: any record of any format has one at least."""
-_EVENS, _ODDS = ([np.frombuffer(text, np.uint16)[0] for text in pair] for pair in ((b'"t', b"Sp"), (b"ac", b"nK")))
+_TRACE_ID_KEYS: Final = [word(text) for text in (b'"trace_i', b'"traceId', b'"traceID', b'"TraceID')]
+"""How `trace_id`, `traceId`, `traceID` and Go's `TraceID` begin: any record of any format has one of them at least."""
+_EVENS, _ODDS = ([*np.frombuffer(text, np.uint16)] for text in (b'"t"TSp', b"acnK"))
 """Letters of a key, or of a kind, that are at an even place: its first two, or two behind `_BEFORE_ODD`."""
 _BEFORE_ODD: Final = len(b'"tr')
 _MISFIT_SHARE: Final = 4
@@ -355,7 +355,7 @@ def _keys_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> tuple[Pla
     pairs = buffer[: count + count % 2].view(np.uint16)
     found, more = (room[: len(pairs)] for room in flags)
     np.equal(pairs, _EVENS[0], out=found)
-    for pair in (_EVENS[1], *_ODDS):
+    for pair in (*_EVENS[1:], *_ODDS):
         found |= np.equal(pairs, pair, out=more)
     places = places_of(flags[0], len(pairs))
     positions = np.maximum(2 * places - _BEFORE_ODD * _are_among(_ODDS, pairs[places]), 0)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder
+from go_stubs import stub_of
 from receivers import document, request_of, span
 from seeds import seeds
 from spanview.formats.decoder import batch_of
@@ -188,6 +189,22 @@ def test_ends_that_are_not_quite_those_of_one_span(
     line = otlp_line(Builder().span("b", service="s"), **fields).replace(b'"status":{},' * (not has_status), b"")
     (tmp_path / "a.jsonl").write_bytes(usual + line.removesuffix(end + b"\n") + other + b"\n" + usual)
     _compare(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a", "ab"])
+def test_a_record_of_go_inside_a_torn_line(name: str, tmp_path: Path) -> None:
+    """It is seen by its trace id, at an even place and at an odd one, which Go calls `TraceID`."""
+    whole = load(_written(tmp_path / "whole.jsonl", otlp_line(Builder().span(name, span=7))), quick_from=0)
+    inner = json.dumps(stub_of(whole.span(0))).encode()
+    usual, line = (otlp_line(Builder().span("b", attributes={"text": "so me"})) for _ in range(2))
+    path = _written(tmp_path / "a.jsonl", usual + line.replace(b"so me", b"so " + inner) + usual)
+    assert 7 in load(path, quick_from=0).spans.span_id
+    _compare(path)
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
 
 
 def test_an_unusual_span_does_not_cost_its_line(tmp_path: Path, decoded: list[int]) -> None:

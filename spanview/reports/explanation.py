@@ -260,8 +260,9 @@ class _Explanation:
         text = f"{count(len(traces), 'trace')} with {count(spans, 'span')}"
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
-        failed = 0 if errors else sum(function.failed for function in self._functions)
-        but = f", but {count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost" if failed else ""
+        failed = sum(function.failed for function in self._functions)
+        were = f"{'and' if errors else 'but'} {count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"
+        but = f", {were}" if failed else ""
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
         rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.

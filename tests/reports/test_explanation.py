@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 CAUSES: Final = [
+    ("ray-events-hook", "about", r"; 2 spans failed, and 4 calls failed or were lost$"),
     ("ray-events-hook", "unseen", r"waited for 1 GPU \(no node has that\) until its driver ended \(never\)"),
     ("ray-events-hook", "failed", r"^Broken\.f failed: its actor's constructor failed, as Ray says$"),
     ("ray-events-hook", "failed", r"^dies failed: its worker died, as Ray says$"),

@@ -563,7 +563,7 @@ class AllAttempts:
 def reason_text(store: Store, reason: WaitReason) -> str:
     """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
     if reason.row == NO_ROW:
-        return f"{reason.label}: it asked for {reason.detail}" if reason.detail else reason.label
+        return f"{reason.label}, or for {reason.detail}" if reason.detail else reason.label
     name = store.names.texts[store.spans.name[reason.row]]
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:

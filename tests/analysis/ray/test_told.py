@@ -25,7 +25,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
-from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons
+from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_text
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
@@ -348,3 +348,13 @@ def test_a_runtime_environment_is_asked_for(recording: str) -> None:
     assert [name for name, text in asked.items() if text.endswith(own)] == ["own_worker"]
     assert asked["own_worker"] == own
     assert asked["never"] == "1 GPU"
+
+
+def test_what_a_wait_for_a_worker_asked_for_is_said() -> None:
+    """Ray doesn't say which of both was lacking, a worker or what it needs."""
+    store = load_store(FIXTURES / "ray-events-hook")
+    firsts = calls_of(store).first_attempts.tolist()
+    reasons = AllAttempts(store).reasons_of(firsts)
+    assert "for a free worker, or for 2 CPUs" in {
+        reason_text(store, reason) for reason in map(reasons.get, firsts) if reason is not None
+    }

@@ -28,8 +28,8 @@ _TOGETHER_BYTES: Final = 64 * 1024
 """Bytes of elements that are decoded together: more would leave the processor's cache."""
 _BEGINNING: Final = re.compile(_KEY)
 _MAY_BE_FRONT: Final = re.compile(rb"\[|" + _KEY)
-# `[`, and the blanks before its first element.
-_LIST: Final = re.compile(rb"\[[ \t\r\n]*")
+# `[`, which may be behind one of a list that broke off at once, and the blanks before its first element.
+_LIST: Final = re.compile(rb"(?:\[[ \t\r\n]*){1,2}+")
 _FRONT: Final = re.compile(
     rb"""
     \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?

@@ -340,6 +340,7 @@ FILES: Final[list[tuple[str, bytes, list[Any], int, bool]]] = [
     ("no JSON in braces", b"{name}\n" + TEXT_A, [A], 1, False),
     ("a brace alone", b"{\n" + TEXT_A, [A], 1, False),
     ("a bracket alone", b"[\n" + TEXT_A + b"\n", [A], 0, False),
+    ("a bracket before a list", b"[\n[" + TEXT_A + b",\n" + TEXT_B + b"]\n", [A, B], 0, True),
     ("a bracket and nothing", TEXT_A + b"\n[ \n", [A], 1, False),
     ("closing braces", b"}\n]\n" + TEXT_A, [A], 0, True),
     ("numbers", b"1\n2\n" + TEXT_A + b"\n3", [A], 0, True),

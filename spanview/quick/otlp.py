@@ -82,12 +82,9 @@ _SAME: Final = -2
 """The number of a head of another scope of the same resource."""
 _PLAIN_END: Final = Template(b"}" + _CLOSE)
 _ATTRIBUTES: Final = b',"attributes":['
-_EVENTS: Final = b'"events":[{'
 _STATUS_KEY: Final = b',"status":'
 _LATER: Final = len(STATUS_NAMES)
 """Stands for a status, if there is one, behind the attributes."""
-_NOTHING_LATER: Final = b"]}" + _CLOSE
-"""How a line ends if there is none."""
 _LATER_KEYS: Final = frozenset(
     (
         *("attributes", "status", "flags", "events", "links"),
@@ -98,7 +95,6 @@ _LATER_KEYS: Final = frozenset(
 _PENDING: Final = b"pending_span"
 _ODD_SHARE: Final = 4
 """If more than one span in this many is unusual, decoding them one by one costs more than decoding all."""
-_COMMA: Final = ord(",")
 
 
 class OtlpScanner:
@@ -148,23 +144,22 @@ class OtlpScanner:
             return no_spans(), np.arange(len(lines.starts))
         starts, ends, spans = lines.starts[single], lines.ends[single], lines.firsts[single] - len(b"{")
         columns, places, fits = self._objects.fronts(data, buffer, spans)
-        are_values = fits & usual(columns)
         bounds = zip(places.tolist(), ends.tolist(), strict=True)
         ends_of_front = np.array([data.find(_ATTRIBUTES, begin, end) for begin, end in bounds]) + len(_ATTRIBUTES)
         statuses = self._fronts.find(buffer, places, ends_of_front)
-        are_plain = _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
+        fits &= usual(columns) & (statuses != NO_NUMBER)
         last, before = (buffer[ends - _PLAIN_END.width - distance] for distance in (1, 3))
-        are_plain &= last != ord("{")
+        are_plain = fits & (last != ord("{")) & _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
         # Without its last brackets, a line with events ends as one without events does.
         doubtful = np.flatnonzero(are_plain & ((last != ord("]")) | (before == ord("}")) | (before == ord(":"))))
         bounds = zip(ends_of_front[doubtful].tolist(), ends[doubtful].tolist(), strict=True)
-        are_plain[doubtful] = [data.find(b"[", *each) < 0 or data.find(_EVENTS, *each) < 0 for each in bounds]
-        fits = are_values & (statuses != NO_NUMBER) & (are_plain | (statuses == _LATER))
+        are_plain[doubtful] = [data.find(b"[", *each) < 0 or data.find(b'"events":[{', *each) < 0 for each in bounds]
+        fits &= are_plain | (statuses == _LATER)
         later = np.flatnonzero(fits & (statuses == _LATER))
         if len(later):
             bounds = zip(ends_of_front[later].tolist(), ends[later].tolist(), strict=True)
             begins = np.array([data.rfind(_STATUS_KEY, begin, end) for begin, end in bounds])
-            begins = np.where(begins < 0, ends[later] - len(_NOTHING_LATER) * are_plain[later], begins)
+            begins = np.where(begins < 0, ends[later] - len(b"]}" + _CLOSE) * are_plain[later], begins)
             found = self._ends.find(buffer, begins, ends[later])
             statuses[later], fits[later] = found, found != NO_NUMBER
         self._leave_pending(data, columns, fits, (spans, ends))
@@ -172,9 +167,7 @@ class OtlpScanner:
         fits &= resources != NO_NUMBER
         columns["status"] = statuses
         columns |= {"start": starts, "end": ends, "part": np.zeros_like(starts), "parts": np.ones_like(starts)}
-        others = np.ones(len(lines.starts), np.bool_)
-        others[single[fits]] = False
-        return self._columns(columns, resources, fits), np.flatnonzero(others)
+        return self._columns(columns, resources, fits), np.delete(np.arange(len(lines.starts)), single[fits])
 
     def _take_any(self, data: bytearray, buffer: Bytes, lines: Lines) -> dict[str, NDArray[Any]]:
         """Return the columns of the spans of any lines."""
@@ -238,7 +231,7 @@ class OtlpScanner:
         are_first, are_last = np.diff(owners, prepend=-1) != 0, np.diff(owners, append=-1) != 0
         before = np.append(0, ends[:-1])
         before[are_first] = line_starts[owners[are_first]]
-        others = np.flatnonzero((starts - before != 1) | (buffer[before] != _COMMA) | are_first)
+        others = np.flatnonzero((starts - before != 1) | (buffer[before] != ord(",")) | are_first)
         numbers = np.full(len(starts), _SAME)
         numbers[others] = self._heads.find(buffer, before[others], starts[others])
         # A span has the resource of the one before it, if no head names another.

@@ -77,6 +77,8 @@ CLOSED: Final = Shim("closed", ("textual.app:App._prune", "textual.app:App._repl
 """A screen that goes has no other one laid out, nor painted, until Textual does so."""
 CLOSING: Final = Shim("closing", ("textual.widget:Widget._pruning",))
 """Nothing is shown on a screen that is being closed, until Textual tells it."""
+ALONE: Final = Shim("alone", ("textual.app:App._background_screens",))
+"""No screen shines through another one, until Textual looks below only where a screen is translucent."""
 PLAIN: Final = Shim("plain", ("textual.app:App._disable_tooltips", "textual.app:App._disable_notifications"))
 """No screen has widgets for tooltips and notifications, until Textual has options for it."""
 SCROLLBAR: Final = Shim("scrollbar", ("textual.widget:Widget._scroll_update",))

@@ -33,7 +33,7 @@ from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.views import Views
 from spanview.tui.app.warm import import_screens
 from spanview.tui.keys import elsewhere_text
-from spanview.tui.shims import CLOSED, PLAIN
+from spanview.tui.shims import ALONE, CLOSED, PLAIN
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
@@ -297,6 +297,11 @@ class SpanviewApp(App[None]):
         self.capture_mouse(None)
         await screen.remove()
         return screen
+
+    @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """Let no screen shine through: Textual has the one below laid out, and the one in sight painted for it."""
+        return [] if ALONE.is_active else super()._background_screens
 
     @property
     def acts_until(self) -> float:

@@ -14,6 +14,7 @@ for the general decoder.
 from __future__ import annotations
 
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -152,8 +153,9 @@ class OtlpScanner:
         are_plain = fits & (last != ord("{")) & _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
         # Without its last brackets, a line with events ends as one without events does.
         doubtful = np.flatnonzero(are_plain & ((last != ord("]")) | (before == ord("}")) | (before == ord(":"))))
-        bounds = zip(ends_of_front[doubtful].tolist(), ends[doubtful].tolist(), strict=True)
-        are_plain[doubtful] = [data.find(b"[", *each) < 0 or data.find(b'"events":[{', *each) < 0 for each in bounds]
+        lists = [*map(data.find, repeat(b"["), ends_of_front[doubtful].tolist(), ends[doubtful].tolist())]
+        for index in doubtful[np.array(lists) >= 0].tolist():
+            are_plain[index] = data.find(b'"events":[{', int(ends_of_front[index]), int(ends[index])) < 0
         fits &= are_plain | (statuses == _LATER)
         later = np.flatnonzero(fits & (statuses == _LATER))
         if len(later):

@@ -162,11 +162,10 @@ class OtlpScanner:
             bounds = zip(ends_of_front[later].tolist(), ends[later].tolist(), strict=True)
             begins = np.array([data.rfind(_STATUS_KEY, begin, end) for begin, end in bounds])
             begins = np.where(begins < 0, ends[later] - len(b"]}" + _CLOSE) * are_plain[later], begins)
-            found = self._ends.find(buffer, begins, ends[later])
-            statuses[later], fits[later] = found, found != NO_NUMBER
+            statuses[later] = self._ends.find(buffer, begins, ends[later])
         self._leave_pending(data, columns, fits, (spans, ends))
         resources = self._heads.find(buffer, starts, spans)
-        fits &= resources != NO_NUMBER
+        fits &= (resources != NO_NUMBER) & (statuses != NO_NUMBER)
         columns["status"] = statuses
         columns |= {"start": starts, "end": ends, "part": np.zeros_like(starts), "parts": np.ones_like(starts)}
         return self._columns(columns, resources, fits), np.delete(np.arange(len(lines.starts)), single[fits])

@@ -219,10 +219,9 @@ class OtlpScanner:
         self, data: bytearray, columns: dict[str, NDArray[Any]], fits: Flags, spans: tuple[Places, Places]
     ) -> None:
         """Leave Logfire's pending spans to the decoder, which stand for their parents."""
-        starts, ends = spans
         # They end when they start, as hardly any other span does.
         for index in np.flatnonzero(fits & (columns["start_ns"] == columns["end_ns"]) & (columns["parent_id"] != 0)):
-            fits[index] = data.find(_PENDING, int(starts[index]), int(ends[index])) < 0
+            fits[index] = data.find(_PENDING, *(int(places[index]) for places in spans)) < 0
 
     def _between(
         self, buffer: Bytes, spans: tuple[Places, Places], owners: Places, lines: tuple[Places, Places]

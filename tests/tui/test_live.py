@@ -139,7 +139,7 @@ WAYS: Final = [
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
     Way(RunningScreen, ("J",), _running),
-    Way(ExplanationScreen, ("x",), lambda screen: screen.rows.selected.text),
+    Way(ExplanationScreen, ("x",), lambda screen: screen.rows.selected.said.topic),
 ]
 WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen, LogScreen}
 """Screens that show nothing of the store, a log among them, and the one in which a query is typed."""

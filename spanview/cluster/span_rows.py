@@ -20,6 +20,7 @@ from spanview.index.store import Store
 from spanview.index.table import NO_ROW, Interned
 from spanview.model.problems import Warnings
 from spanview.model.span import Source
+from spanview.model.times import NO_TIME
 from spanview.quick.adopt import Adopted
 from spanview.quick.rows import ROW_BYTES, ScannedRows
 
@@ -170,6 +171,8 @@ def store_of(rows: SpanRows, reader: SharedReader) -> Store:
     columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
     texts = [[*rows.texts[name]] for name in _TEXTS]
     are_usual = (columns["warnings"] == 0) & (columns["length"] > 0) & (columns["span_id"] != 0)
+    # A scan finds no span without a start: it would be taken for when its trace started.
+    are_usual &= columns["start_ns"] != NO_TIME
     are_usual &= (columns["trace_high"] | columns["trace_low"]) != 0
     _adopt(store, columns, texts, np.flatnonzero(are_usual))
     others = np.flatnonzero(~are_usual)

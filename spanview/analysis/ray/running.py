@@ -478,6 +478,8 @@ class Running:
         """Take in the spans that have arrived."""
         spans, table = self._store.spans, self._store.trace_table
         count, traces = len(spans.next_row), len(table)
+        if (count, traces) == (self._row_count, self._trace_count):
+            return
         self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
         changed = set(range(self._trace_count, traces))
         for row in range(self._row_count, count):

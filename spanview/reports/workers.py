@@ -12,7 +12,7 @@ from spanview.analysis.ray.unended import seen_until
 from spanview.analysis.telling import unheard
 from spanview.display.cells import fitting, name_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import duration
+from spanview.display.units import count_or_blank, duration
 from spanview.model.times import NO_TIME
 from spanview.reports.report import Report
 from spanview.reports.table import INTEGER, NUMBER, TEXT, TIME_NS, Piece, Table, TableColumn, counted, fact, timed
@@ -109,9 +109,9 @@ def workers_table(model: WorkersModel) -> Table[int]:
             counted(
                 "CONCURRENT",
                 "max_concurrency",
-                "how many of its outermost spans ran at the same time, at most",
+                "how many of its outermost spans ran at the same time, at most, besides calls of Ray's own",
                 of_lane("max_concurrency"),
-                text=lambda index: f"{model.lane(index).max_concurrency:,}",
+                text=lambda index: count_or_blank(model.lane(index).max_concurrency) or "–",
                 width=12,
                 from_width=_WIDE,
             ),

@@ -17,6 +17,9 @@ active  ||          |==|       of b and a: while d is queued or runs, they likel
 
 Of spans without an end, what they await is told by itself, until when they are known to have run.
 
+Serve's long polls only wait for news: the process that runs one awaits others, and nobody awaits it. Nor does a replica
+await other calls that Serve's own actors make to each other.
+
 A process is one of `index/processes.py`, and a service: in files that several write, each service has a lane. The
 processes of an actor that was restarted are joined to one lane, as soon as it is known whose they are.
 
@@ -35,7 +38,7 @@ import numpy as np
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
-from spanview.analysis.ray.names import call_names, uncounted_names
+from spanview.analysis.ray.names import call_names, is_long_poll, uncounted_names
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
@@ -252,10 +255,13 @@ def lanes_in(
     fails[outermost[failed]] = True
     calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
     left_out = np.isin(names[outermost], [*without])
-    own_lanes = np.where(left_out, _NO_LANE, lane)
-    own = _own_stretches(forest, parents, starts, ends, own_lanes)
+    polls, is_own = np.isin(names, [*store.names.where(is_long_poll)]), np.isin(names, [*uncounted_names(store)])
+    own_lanes, above = np.where(left_out | polls, _NO_LANE, lane), np.maximum(parents, 0)
+    in_replicas = np.isin(lane, lane[np.isin(names, [*numbers_of(store.names, Part.REPLICA)])])
+    awaited = np.where(polls | (is_own & in_replicas[above]), ROOT, parents)
+    own = _own_stretches(forest, awaited, starts, ends, own_lanes)
     if until and own is not None:
-        known_own = _own_stretches(forest, parents, starts, known_ends, own_lanes)
+        known_own = _own_stretches(forest, awaited, starts, known_ends, own_lanes)
     columns = _Columns(
         *(
             forest.rows,
@@ -283,11 +289,10 @@ def lanes_in(
     tell(0.6)
     parts = np.split(order, np.flatnonzero(np.diff(lane[order])) + 1) if len(order) else []
     keys = [divmod(number, width) for number in numbers.tolist()]
-    numbers_of = kept.tolist()
+    lane_numbers = kept.tolist()
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
     # What runs within something that isn't counted is, as requests are that Serve puts below the start of its proxy.
-    is_own, above = np.isin(names, [*uncounted_names(store)]), np.maximum(parents, 0)
     within = (parents >= 0) & (lane[above] == lane) & is_own[above]
     counted = order[
         (within | (outermost == np.arange(len(parents))))[order] & ~is_own[order] & (starts[order] != NO_TIME)
@@ -298,7 +303,7 @@ def lanes_in(
     for number, index in enumerate(_in_order(store, keys)):
         if not number % _LANES_PER_REPORT:
             tell_of_lanes(number / len(keys))
-        lanes.append(_lane(keys[index], numbers_of[index], parts[index], columns, max_concurrency[index]))
+        lanes.append(_lane(keys[index], lane_numbers[index], parts[index], columns, max_concurrency[index]))
     block_names, counts = np.unique(names[blocks], return_counts=True)
     return Lanes(
         lanes,
@@ -389,7 +394,7 @@ def _own_stretches(
     store, count = forest.store, len(forest)
     crossing = np.flatnonzero(parents >= 0)
     crossing = crossing[lane[parents[crossing]] != lane[crossing]]
-    if not len(crossing):
+    if not len(crossing) and lane.min(initial=0) > _NO_LANE:
         return None
     above = parents[crossing]
     kinds = forest.of("kind")

@@ -56,6 +56,9 @@ _OWN_CLASSES: Final = frozenset(
     }
 )
 """Classes of Ray 2.60 whose actors run no code of the program; spans name them without their modules."""
+_LONG_POLL: Final = re.compile(
+    rf"(?:ProxyActor\.receive_\w+_messages|ServeController(?:Avatar)?\.listen_for_change\w*){RAN}"
+)
 
 
 def call_names(store: Store) -> NameNumbers:
@@ -117,6 +120,11 @@ def uncounted_names(store: Store) -> set[int]:
         if text.startswith("ServeReplica:") and not function_of(text).rpartition(".")[2].startswith("handle_request")
     }
     return rays_own_names(store) | replicas
+
+
+def is_long_poll(name: str) -> bool:
+    """Return whether an attempt with this name only waits for news, which Serve's own actors ask each other for."""
+    return _LONG_POLL.fullmatch(name) is not None
 
 
 def rays_own_names(store: Store) -> set[int]:

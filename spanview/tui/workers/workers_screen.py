@@ -206,7 +206,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             busy = [f"{of_own} ({self._model.at_least(index, shown)}{shown:.1%} of view{rest})", of_own]
             if awaited := self._model.awaited_share(index):
                 parts.append(f"likely awaits others {awaited:.1%}")
-        parts.append(f"{lane.max_concurrency:,} at once")
+        parts += [f"{lane.max_concurrency:,} at once"] if lane.max_concurrency else []
         if lane.restarts:
             parts.append(f"restarted {count(len(lane.restarts), 'time')}")
         named = {

@@ -637,3 +637,37 @@ def test_requests_below_what_serve_runs_itself_are_counted() -> None:
     (lane,) = lanes_in(forest_of(spread([started, *requests], [1] * 4))).lanes
     assert lane.max_concurrency == 3
     assert joined([lane, lane], uncounted_names(spread([started], [1]))).max_concurrency == 3
+
+
+def test_long_polls_of_serve_await_news_and_nobody_awaits_them() -> None:
+    """A replica is busy while it handles a request, though Serve asks its proxy all the time if the client has left.
+
+    proxy     0 ==================================== 50
+                   receive_asgi_messages    8 ====== 46
+    replica         5 ========================= 45
+                               10 ============== 40        another deployment, which it does await
+    """
+    build, polled, handled = Builder(), "ProxyActor.receive_asgi_messages", "ServeReplica:app:A.get_metadata"
+    proxy = [
+        build.span("proxy_http_request A GET", span=1, start=0, duration=50, kind="SERVER"),
+        build.span(ROUTED, span=2, parent=1, start=1, duration=5),
+        build.span(f"{polled} ray.remote_worker", span=5, parent=4, start=8, duration=38, kind="CONSUMER"),
+        build.span("ServeController.listen_for_change ray.remote_worker", trace=2, start=60, duration=40),
+    ]
+    replica = [
+        build.span(REPLICA, span=3, parent=2, start=5, duration=40),
+        build.span(f"{polled} ray.remote", span=4, parent=3, start=6, duration=1, kind="PRODUCER"),
+        build.span(f"{handled} ray.remote", span=6, parent=3, start=7, duration=1, kind="PRODUCER"),
+    ]
+    other = [build.span(f"{handled} ray.remote_worker", span=7, parent=6, start=20, duration=10, kind="CONSUMER")]
+    back = [
+        build.span(ROUTED, span=8, parent=3, start=10, duration=1),
+        build.span(REPLICA, span=9, parent=8, start=11, duration=29),
+    ]
+    files = {"1.json": file_of(proxy), "2.json": file_of(replica), "3.json": file_of([*other, *back])}
+    of_proxy, of_replica, of_back = lanes_in(forest_of(store_of_files(files))).lanes
+    assert (of_replica.active_ns, of_replica.awaited_ns) == (10_000, 30_000)
+    assert (of_proxy.active_ns, of_proxy.awaited_ns) == (6_000, 84_000)
+    assert of_back.awaited_ns == 0
+    (alone,) = lanes_in(forest_of(store_of_files({"1.json": file_of(proxy[3:])}))).lanes
+    assert (alone.active_ns, alone.awaited_ns) == (0, 40_000)

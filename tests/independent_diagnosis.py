@@ -83,6 +83,28 @@ def _of_calls(spans: list[Record], file_of: dict[int, str], merged: set[Any], co
             )
 
 
+def _raised_below(
+    spans: list[Record], failed: set[tuple[Any, Any]], known: set[tuple[Any, Any]]
+) -> set[tuple[Any, Any]]:
+    """Return the UNSET replicas that raised anything below failed requests, and the UNSET routings of them."""
+    by_id = _by_id(spans)
+    nested = set[tuple[Any, Any]]()
+    for span in spans:
+        key = span["trace_id"], span["span_id"]
+        raised = any(event["name"] == "exception" for event in span["events"])
+        if key in known or not (span["name"].startswith("replica_handle") and span["status"] == "UNSET" and raised):
+            continue
+        caller = span["trace_id"], span["parent_id"]
+        above, steps = caller, 0
+        while above in by_id and above not in failed and steps < len(spans):
+            above, steps = (above[0], by_id[above]["parent_id"]), steps + 1
+        if above in failed:
+            nested.add(key)
+            is_route = by_id[caller]["name"].startswith(("route_to_replica", "proxy_route_to_replica"))
+            nested |= {caller} if is_route and by_id[caller]["status"] == "UNSET" else set()
+    return nested
+
+
 def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Counter[str]) -> None:
     proxies = [name for name in files if re.search(r"(^|/)proxy_[^/]*_tracing\.json$", name)]
     replicas = [name for name in files if re.search(r"(^|/)replica_[^/]*_tracing\.json$", name)]
@@ -115,6 +137,7 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
                 counts["unset_requests"] += 1
                 routes.add((span["trace_id"], span["span_id"]))
     by_id = _by_id(spans)
+    counts["unset_requests"] += len(_raised_below(spans, failed, routes) - routes)
     for span in spans:
         parent = by_id.get((span["trace_id"], span["parent_id"]))
         grandparent = by_id.get((span["trace_id"], parent["parent_id"])) if parent else None

@@ -153,19 +153,17 @@ def seen_text(request: Request) -> str:
 
 
 def other_text(store: Store, request: Request) -> str:
-    """Return why a request's *other* is negative; nothing where it isn't."""
+    """Return why a request has no *other* time: it is negative; nothing where it isn't."""
     if (request.other_ns or 0) >= 0:
         return ""
     rows, ends = dict(zip(request.parts, request.rows, strict=True)), store.spans.end_ns
     ran_on_ns = ends[rows[Part.REPLICA]] - ends[request.rows[0]] if Part.REPLICA in rows else 0
     if ran_on_ns <= 0:
-        return "other is negative, likely since the clocks of two nodes differ"
-    return (
-        f"other is negative: the replica ran on for {duration(ran_on_ns)} after its caller had ended, or clocks differ"
-    )
+        return "handling goes beyond the total, likely since the clocks of two nodes differ"
+    return f"the replica ran on for {duration(ran_on_ns)} after its caller had ended, or clocks differ"
 
 
 def others_text(group: RequestGroup) -> str:
-    """Return how many requests have a negative *other*, and why; nothing where none has."""
+    """Return in how many requests handling goes beyond the total, and why; nothing where in none."""
     number = sum((request.other_ns or 0) < 0 for request in group.requests)
-    return f"other is negative in {number:,}: replicas ran on after their callers, or clocks differ" if number else ""
+    return f"in {number:,}, replicas ran on after their callers, or clocks differ" if number else ""

@@ -213,6 +213,19 @@ def _streams(folder: Path, *, has_proxy: bool = True) -> None:
     (folder / "spans.json").write_bytes(file_of(spans, indent=4))
 
 
+def _failed_below_others(folder: Path) -> None:
+    """Write a failed request and a good one, each of which calls two deployments: one raises, the other doesn't."""
+    build, spans = Builder(), list[dict[str, Any]]()
+    raised: list[dict[str, Any]] = [{"name": "exception", "timestamp": None, "attributes": {}}]
+    for trace, status in ((1, "ERROR"), (2, "OK")):
+        spans += _request(build, trace, status)
+        for number, events in ((4, []), (6, raised)):
+            spans.append(build.span("route_to_replica Back", trace=trace, span=number, parent=3))
+            spans.append(build.span("replica_handle_request Back", trace=trace, span=number + 1, parent=number))
+            spans[-1]["events"] = events
+    (folder / "spans.json").write_bytes(file_of(spans, indent=4))
+
+
 def _shared_file(folder: Path) -> None:
     shutil.copy(FIXTURES / "pid-reuse/spans/1.json.after_third", folder / "1.json")
     shutil.copy(FIXTURES / "pid-reuse/spans/1.txt.after_third", folder / "2.txt")
@@ -388,6 +401,7 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     ),
     "a replica that nobody asks": (partial(_of_serves_actors, name="ServeReplica:app:Model.is_allocated"), {}),
     "failed requests": (partial(_serve, requests=20, lone=0, failed=4), {"unset_requests": 8}),
+    "failed requests and calls": (_failed_below_others, {"unset_requests": 4}),
     "broken streams": (_streams, {"broken_streams": 2, "unset_requests": 2}),
     "broken streams of replicas": (partial(_streams, has_proxy=False), {"broken_streams": 2}),
     "several processes": (_shared_file, {"shared_file": 1, "doubled": 17, "both_hooks": 2}),

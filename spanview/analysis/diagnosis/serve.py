@@ -126,7 +126,7 @@ def serve_untraced(facts: Facts) -> Finding | None:
 
 
 def unset_requests(facts: Facts) -> Finding:
-    """Find spans with the status UNSET of requests that their proxy says have failed."""
+    """Find spans with the status UNSET of requests that failed, as their proxy says, and of failed calls below them."""
     above = np.maximum(facts.parents, 0)
     failed = facts.are_named(NameFlag.PROXY) & (facts.statuses == ERROR)
     unset = (facts.statuses == _UNSET) & (facts.parents >= 0)
@@ -134,6 +134,16 @@ def unset_requests(facts: Facts) -> Finding:
     routes[routes] = failed[above[routes]]
     replicas = unset & facts.are_named(NameFlag.REPLICA)
     replicas[replicas] = (routes | failed)[above[replicas]]
+    # A call to another deployment may have ended well: what was raised in its replica says that it didn't.
+    nested = (
+        facts.are_named(NameFlag.REPLICA)
+        & ~replicas
+        & (facts.forest.sums_above(failed) > 0)
+        & (facts.statuses == _UNSET)
+    )
+    raised, _ = facts.read_again(np.flatnonzero(nested).tolist(), _has_exception)
+    replicas[raised] = True
+    routes[above[raised]] |= (unset & facts.are_named(NameFlag.ROUTE))[above[raised]]
     rows = np.flatnonzero(routes | replicas)
     spans = number(len(rows), "routing or replica span has", "routing and replica spans have")
     detail = f"{spans} the status UNSET below {number(int(failed.sum()), 'failed request', 'failed requests')}."
@@ -155,13 +165,17 @@ def broken_streams(facts: Facts) -> Finding:
 
 
 def _broke_off(facts: Facts, row: int) -> bool:
-    # The bytes of most records show that they have no exception.
-    if b'"exception"' not in (facts.store.record(row) or b""):
+    if not _has_exception(facts, row):
         return False
     span = facts.store.span(row)
     code = span.attributes.get(HTTP_STATUS)
-    is_success = code not in (None, "") and failure_of_http(text_of(code)) is None
-    return is_success and any(event.is_exception for event in span.events)
+    return code not in (None, "") and failure_of_http(text_of(code)) is None
+
+
+def _has_exception(facts: Facts, row: int) -> bool:
+    # The bytes of most records show that they have none.
+    is_named = b'"exception"' in (facts.store.record(row) or b"")
+    return is_named and any(event.is_exception for event in facts.store.span(row).events)
 
 
 def health_checks(facts: Facts) -> Finding | None:

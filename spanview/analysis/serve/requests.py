@@ -15,7 +15,7 @@ proxy_http_request            ==========================================    tota
   that it called is told apart, as `serve_nested` defines it.
 - Route: what of the routing is neither queue nor handling; all of it where no replica was seen.
 - Other: the rest of the total, so that these four add up to it. It is negative where the replica ran on after its
-  caller had given up, or where clocks differ.
+  caller had given up, or where clocks differ; a replica whose request is cancelled ends its span, whatever runs on.
 - Total: the proxy's span. Without one, from the routing's start to the latest end of routing and replica. A replica
   alone doesn't show it.
 
@@ -72,6 +72,8 @@ GRPC_OK: Final = ("", "OK", "0")
 HTTP_STATUS: Final = "http.status_code"
 """The attribute that has the status code of HTTP, or the closing code of a websocket."""
 GRPC_STATUS: Final = "rpc.grpc.status_code"
+CANCELLED: Final = frozenset(("CancelledError", "RequestCancelledError", "TaskCancelledError"))
+"""Exceptions by which asyncio, Serve and Ray end what is cancelled."""
 
 
 class Part(StrEnum):
@@ -93,6 +95,8 @@ class Failure(Enum):
     """A gRPC status that isn't OK."""
     RAISED = "raised"
     """An exception, but no code that says so."""
+    CANCELLED = "cancelled"
+    """The same, by which a request ends that is cancelled, as when its client leaves: nothing was raised."""
     ERROR = "error"
     """The status ERROR, and nothing else that says so."""
 
@@ -107,7 +111,7 @@ class RequestKey(NamedTuple):
     method: str
     """Of HTTP or gRPC; else the method of the deployment that was called."""
     status: str
-    """The code of the outermost span that has one; else `exception`, `error`, or nothing."""
+    """The code of the outermost span that has one; else `exception`, `cancelled`, `error`, or nothing."""
 
 
 class Request(NamedTuple):
@@ -144,7 +148,7 @@ class Request(NamedTuple):
         if self.failure is None:
             return None
         failed = (row for row in reversed(self.rows) if store.spans.status[row] == ERROR)
-        return next(failed, self.rows[-1 if self.failure is Failure.RAISED else 0])
+        return next(failed, self.rows[-1 if self.failure in {Failure.RAISED, Failure.CANCELLED} else 0])
 
     @property
     def nested_queue_ns(self) -> int | None:
@@ -392,7 +396,11 @@ def _request(
     )
 
 
-_WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Failure.ERROR: "error"}
+_WORDS: Final[Mapping[Failure | None, str]] = {
+    Failure.RAISED: "exception",
+    Failure.CANCELLED: "cancelled",
+    Failure.ERROR: "error",
+}
 
 
 def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
@@ -420,8 +428,12 @@ def _failure(spans: Collection[Span]) -> Failure | None:
             return failure
         if _text(span.attributes, GRPC_STATUS).upper() not in GRPC_OK:
             return Failure.GRPC
-    if any(event.is_exception for span in spans for event in span.events):
-        return Failure.RAISED
+    raised = [
+        _text(event.attributes, "exception.type") for span in spans for event in span.events if event.is_exception
+    ]
+    if raised:
+        are_cancels = all(text.rpartition(".")[2] in CANCELLED for text in raised)
+        return Failure.CANCELLED if are_cancels else Failure.RAISED
     return Failure.ERROR if any(span.status.code_value == ERROR for span in spans) else None
 
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 RECORDING: Final = Path(__file__).parents[3] / "fixtures" / "serve" / "spans"
 EXCEPTION: Final = {"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}
+CANCELLED: Final = EXCEPTION | {"attributes": {"exception.type": "asyncio.exceptions.CancelledError"}}
+"""What a replica records when its request is cancelled."""
 US: Final = 1000
 Fields: TypeAlias = dict[str, Any]
 """Of a span, as the builder takes them."""
@@ -118,6 +120,12 @@ FAILURES: Final = [
     # A stream that breaks off has begun with 200.
     (http(200, replica={"events": [EXCEPTION]}), "200", Failure.RAISED),
     (http(0, proxy={"attributes": {}}, replica={"events": [EXCEPTION], "attributes": {}}), "exception", Failure.RAISED),
+    (
+        http(0, proxy={"attributes": {}}, replica={"events": [CANCELLED], "attributes": {}}),
+        "cancelled",
+        Failure.CANCELLED,
+    ),
+    (http(200, proxy={"events": [CANCELLED]}, replica={"events": [EXCEPTION]}), "200", Failure.RAISED),
     (http(0, proxy={"attributes": {}, "status": "ERROR"}, replica={"attributes": {}}), "error", Failure.ERROR),
     (http(0, proxy={"attributes": {}}, replica={"attributes": {}}), "", None),
     (http(1000), "1000", None),

@@ -20,6 +20,9 @@ From the start of the root to the latest end, each moment is blamed on one span.
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
 
+5. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
+   one: nothing waits for them.
+
 Of several that end together, the one that started first counts. The path knows no more than the spans: what ended in
 time is taken as waited for, and whether a call waited for a worker or for its arguments is open.
 
@@ -32,10 +35,11 @@ A trace that leaves something open, such as a missing parent or impossible times
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
+from spanview.analysis.ray.names import is_long_poll
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
@@ -164,7 +168,7 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     """
     import numpy as np
 
-    settled = consistent(trees, until)
+    settled = _without_polls(consistent(trees, until), trees, names)
     lasts, ends_of = np.full(trees.count, ROOT), np.array([*settled.ends, NO_TIME], np.int64)
     # Of those that end together, the last is the one that started first.
     by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
@@ -177,6 +181,20 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     pairs = zip(lasts.tolist(), settled.doubts, strict=True)
     reasons = ["no span has a time" if last == ROOT else doubts for last, doubts in pairs]
     return Paths(nodes, starts, ends, are_waits.astype(np.bool_), len(nodes) - np.array(counts[::-1]), reasons)
+
+
+def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> ConsistentTraces:
+    """Let Serve's long polls, which nothing waits for, take no time; but for those that a trace ends with."""
+    import numpy as np
+
+    if not (polls := names.where(is_long_poll)):
+        return settled
+    ends, lasts = np.array(settled.ends, np.int64), np.full(trees.count, NO_TIME)
+    np.maximum.at(lasts, trees.traces, ends)
+    taken = np.flatnonzero(np.isin(trees.of("name"), [*polls]))
+    taken = taken[ends[taken] < lasts[trees.traces[taken]]]
+    ends[taken] = np.array(settled.starts, np.int64)[taken]
+    return replace(settled, ends=ends.tolist())
 
 
 def _queued(trees: Trees, names: Interned) -> frozenset[int]:

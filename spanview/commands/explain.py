@@ -36,6 +36,7 @@ def run(options: Options) -> int:
             by,
             unended=unended_in(store, session=session),
             session=session,
+            rows=() if traces is None or len(traces) > 1 else selection.rows(store),
             tell=lambda done: show(int(done * 100), 100),
         )
     if not report.rows and options.format == TEXT:

@@ -161,9 +161,3 @@ def other_text(store: Store, request: Request) -> str:
     if ran_on_ns <= 0:
         return "handling goes beyond the total, likely since the clocks of two nodes differ"
     return f"the replica ran on for {duration(ran_on_ns)} after its caller had ended, or clocks differ"
-
-
-def others_text(group: RequestGroup) -> str:
-    """Return in how many requests handling goes beyond the total, and why; nothing where in none."""
-    number = sum((request.other_ns or 0) < 0 for request in group.requests)
-    return f"in {number:,}, replicas ran on after their callers, or clocks differ" if number else ""

@@ -253,15 +253,7 @@ class Trees:
             np.searchsorted(part, (index, index + 1)).tolist() for part in parts
         )
         nodes = [*range(first, end), *range(count + first_missing, count + end_missing)]
-        here = {ROOT: ROOT} | {node: number for number, node in enumerate(nodes)}
-        tree = TraceTree.made(
-            whole.spans,
-            whole.rows[first:end],
-            whole.missing[first_missing:end_missing],
-            frozenset(here[node] for node in whole.cut.intersection(nodes)),
-            [here[whole.parents[node]] for node in nodes],
-        )
-        return tree, nodes
+        return whole.of(nodes), nodes
 
 
 def trees_of(forest: Forest, traces: Sequence[int]) -> tuple[Trees, Places]:

@@ -73,6 +73,17 @@ class TraceTree:
         tree._is_usual = True not in map(le, range(len(parents)), parents)
         return tree
 
+    def of(self, nodes: Sequence[int]) -> Self:
+        """Return a tree of some nodes, in ascending order; those whose parents aren't among them are roots."""
+        here, first = {node: number for number, node in enumerate(nodes)}, bisect_left(nodes, len(self.rows))
+        return self.made(
+            self.spans,
+            [self.rows[node] for node in nodes[:first]],
+            [self.span_id(node) for node in nodes[first:]],
+            frozenset(here[node] for node in self.cut.intersection(nodes)),
+            [here.get(self.parents[node], ROOT) for node in nodes],
+        )
+
     def _sorted(self, rows: Sequence[int]) -> list[int]:
         starts, ids = self.spans.start_ns, self.spans.span_id
         in_order = sorted(rows, key=starts.__getitem__)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from spanview.analysis.answer import Doing, answer_of, stretches_of, typical_answers
+from spanview.analysis.answer import Doing, answer_of, request_answer, stretches_of, typical_answers
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
@@ -41,7 +41,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_en
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import Part, part_of_name
+from spanview.analysis.serve.requests import Part, part_of_name, seen_requests
 from spanview.analysis.silent import failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
@@ -167,6 +167,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
     found: AlreadyFound = AlreadyFound(),
+    rows: Sequence[int] = (),
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -176,14 +177,17 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         unended: What has become of spans without an end, by row.
         session: The folder of Ray's latest session.
         found: What was found in these traces already.
+        rows: What matched in the only trace: where all of it is of one request of Serve, that alone is explained.
     """
     table = store.trace_table
     chosen = [*range(len(table))] if traces is None else [*traces]
     explained = _Explanation(store, chosen, unended, session, found)
-    rows = [*explained.statements(by, tell)]
+    if len(chosen) == 1:
+        explained.find_requests({*rows})
+    said = [*explained.statements(by, tell)]
     one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     head = {"traces": len(chosen), "trace_id": format_trace_id(one) if one else None}
-    return Report("explanation", explanation_table(store), rows, head, nothing=NOTHING[by])
+    return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
 
 
 def explanation_table(store: Store) -> Table[Statement]:
@@ -229,6 +233,30 @@ class _Explanation:
         self._chosen = frozenset(traces)
         self._is_whole = len(traces) == len(store.trace_table)
         self._known = KnownCalls(store) if found.known is None else found.known
+        self._requests = 0
+        """How many requests of Serve are in the only trace, none of which is all of it."""
+        self._alone: TraceTree | None = None
+        """The tree of the one request that is explained."""
+        self._rows = frozenset[int]()
+        """Of that."""
+
+    def find_requests(self, asked: set[int]) -> None:
+        """Find the requests that are a part of the only trace; if some rows are all of one, that alone is explained."""
+        trace = self._traces[0]
+        tree, seen = self._store.tree(trace), seen_requests(self._store, [trace])
+        tops, nodes_of = {ROOT: NO_ROW}, defaultdict[int, list[int]](list)
+        for node in tree.in_order() if seen else ():
+            row, above = NO_ROW if tree.is_missing(node) else tree.rows[node], tops[tree.parents[node]]
+            tops[node] = row if above == NO_ROW and row in seen else above
+            nodes_of[tops[node]].append(node)
+        self._requests = len(nodes_of.keys() - {NO_ROW, self._store.trace_table.root_row[trace]})
+        asked_of = {tops[node] for node, row in enumerate(tree.rows) if row in asked} if self._requests else {NO_ROW}
+        if len(asked_of) == 1 and NO_ROW not in asked_of:
+            self._alone = tree.of(sorted(nodes_of[asked_of.pop()]))
+            self._rows = frozenset(self._alone.rows)
+
+    def _is_asked(self, row: int) -> bool:
+        return self._alone is None or row in self._rows
 
     def statements(self, by: str, tell: Tell) -> Iterator[Statement]:
         """Yield all, topic by topic, the most important of each first."""
@@ -239,14 +267,15 @@ class _Explanation:
             return
         yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
         tell(0.4)
-        yield from self._now()
-        yield from self._unusual()
+        if self._alone is None:
+            yield from self._now()
+            yield from self._unusual()
         tell(0.5)
         yield from self._failed()
         yield from self._failed_without_error()
         yield from self._retried()
         yield from self._cut_off()
-        yield from self._found(part(tell, 0.6, 1))
+        yield from self._found(part(tell, 0.6, 1)) if self._alone is None else ()
 
     # -- where the time went -----------------------------------------------------------------------------------------
 
@@ -269,7 +298,8 @@ class _Explanation:
         others = [
             trace for trace in traces if root_of[trace] != NO_ROW and self._spans.name[root_of[trace]] not in rays_own
         ]
-        typical = typical_answers(store, others or traces, tell, self._known)
+        has_requests = not others and any(part_of_name(text) is not None for text in self._texts)
+        typical = None if has_requests else typical_answers(store, others or traces, tell, self._known)
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
@@ -280,8 +310,8 @@ class _Explanation:
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
-        yield from self._of_calls(_MOST_OF_TIME)
         yield from self._of_requests(_MOST_OF_TIME)
+        yield from self._of_calls(_MOST_OF_TIME)
         yield from self._on_paths(tell)
 
     @cached_property
@@ -364,27 +394,36 @@ class _Explanation:
 
     def _of_one(self, trace: int) -> Iterator[Statement]:
         """Yield where one trace's time went, and the longest stretches of its critical path in the order of time."""
-        store, tree = self._store, self._store.tree(trace)
-        root, trace_id = store.trace_table.root_row[trace], self._id(trace)
+        store, tree, trace_id, request = self._store, self._alone or self._store.tree(trace), self._id(trace), None
+        root, ends = store.trace_table.root_row[trace], self._spans.end_ns
         unended = {row: self._unended[row] for row in tree.rows if row in self._unended}
-        reasons, open_calls = self._known.reasons_and_open(tree)
-        title = trace_title(store, trace, tree, unended=unended, reasons=reasons, open_calls=open_calls)
-        yield Statement(
-            Topic.ABOUT, f"{self._name_of_trace(trace)}: {title}", f"tree --trace {trace_id}", trace=trace, row=root
-        )
-        until = known_until(unended)
-        answer = answer_of(store, trace, tree, until, self._known)
+        until, name = known_until(unended), self._name_of_trace(trace)
+        if self._alone is None:
+            reasons, open_calls = self._known.reasons_and_open(tree)
+            title = trace_title(store, trace, tree, unended=unended, reasons=reasons, open_calls=open_calls)
+        else:
+            root = tree.rows[tree.roots[0]]
+            title = f"one of {count(self._requests, 'request')} in trace {trace_id}, which began as {name}"
+            name, request = self._short(self._texts[self._spans.name[root]]), request_answer(store, root, self._known)
+        yield Statement(Topic.ABOUT, f"{name}: {title}", f"tree --trace {trace_id}", trace=trace, row=root)
+        if self._requests and self._alone is None:
+            are = "request of Serve is" if self._requests == 1 else "requests of Serve are"
+            text = f"{self._requests:,} {are} in this trace: explain -q request_id=ID tells of one alone"
+            yield Statement(Topic.TIME, text, "stats --by serve-request", trace=trace)
+            yield from self._of_requests(_MOST_OF_TIME)
+        answer = request or answer_of(store, trace, tree, until, self._known)
         text = whole_answer_text(answer, short_names(answer.names))
         if not text:
             return
-        (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
+        (text,) = as_far_as_known([text], open_end_of(unended, max(map(ends.__getitem__, tree.rows))))
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
-        yield from self._stretches(trace, tree, until, sure)
+        begin = store.trace_table.start_ns[trace] if self._alone is None else self._spans.start_ns[root]
+        yield from self._stretches(tree, until, sure, begin)
 
-    def _stretches(self, trace: int, tree: TraceTree, until: Mapping[int, int], sure: Certainty) -> Iterator[Statement]:
-        stretches, begin = stretches_of(self._store, tree, until), self._store.trace_table.start_ns[trace]
+    def _stretches(self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int) -> Iterator[Statement]:
+        stretches = stretches_of(self._store, tree, until)
         whole = sum(stretch.ns for stretch in stretches)
         for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
             if stretch.ns < _LEAST_SHARE * whole:
@@ -470,8 +509,8 @@ class _Explanation:
         """Yield what was raised, and how often; the newest traces first, as far as so many are looked at."""
         rows = failed_rows(self._store, self._traces)
         by_trace = defaultdict[int, list[int]](list)
-        for row, trace in zip(rows.tolist(), copy_of(self._spans.trace)[rows].tolist(), strict=True):
-            by_trace[trace].append(row)
+        for row in filter(self._is_asked, rows.tolist()):
+            by_trace[self._spans.trace[row]].append(row)
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
         groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
         for trace in self._not_within_others(newest[:_MOST_FAILING]):
@@ -496,12 +535,13 @@ class _Explanation:
     def _failed_without_error(self) -> Iterator[Statement]:
         """Yield what failed, or was lost for good, without a failed span that says so."""
         calls, groups = self._calls, _Groups()
-        for row, why in self._known.reasons_among(calls.without_attempt).items():
+        for row, why in self._known.reasons_among(filter(self._is_asked, calls.without_attempt)).items():
             if why.has_failed:
                 groups.add(self._spans.name[row], f"failed{{}}: {why.text}", why.certainty, row)
-        for row, told in calls.told_failures.items():
-            groups.add(self._spans.name[row], told.failed_text, Certainty.CERTAIN, row)
-        lost = {row for row in self._unended if self._is_lost(row) and self._spans.trace[row] in self._chosen}
+        for row in filter(self._is_asked, calls.told_failures):
+            groups.add(self._spans.name[row], calls.told_failures[row].failed_text, Certainty.CERTAIN, row)
+        asked = filter(self._is_asked, self._unended)
+        lost = {row for row in asked if self._is_lost(row) and self._spans.trace[row] in self._chosen}
         if lost:
             lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*calls.last_attempts.tolist()}
         for row in sorted(lost):
@@ -513,7 +553,7 @@ class _Explanation:
     def _cut_off(self) -> Iterator[Statement]:
         """Yield which calls were cut off, as by being cancelled; they end without an error."""
         groups = _Groups()
-        for row in cut_off_among(self._store, self._calls.last_attempts):
+        for row in filter(self._is_asked, cut_off_among(self._store, self._calls.last_attempts)):
             how = "cancelled while it ran" if is_cancelled(self._store, row) else "cut off"
             text = f"was {how}{{}}: {cut_off_by(self._store, row)}"
             groups.add(self._spans.name[row], text, Certainty.LIKELY, row)
@@ -587,8 +627,9 @@ class _Explanation:
         """Yield which calls were tried again."""
         calls = self._calls
         by_function: dict[str, list[Call]] = defaultdict(list)
-        for index in np.flatnonzero(calls.are_retried).tolist():
-            by_function[calls[index].function].append(calls[index])
+        for call in map(calls.__getitem__, np.flatnonzero(calls.are_retried).tolist()):
+            if self._is_asked(call.row):
+                by_function[call.function].append(call)
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
             attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
             rows = [row for call in retried for row in call.attempts[-1:]]

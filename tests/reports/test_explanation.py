@@ -201,6 +201,61 @@ def test_a_request_that_failed_is_told_once() -> None:
     assert all(text.startswith("proxy_http_request ") for text in failed)
 
 
+def _within_a_trace() -> list[dict[str, Any]]:
+    """Return what Ray's hook and Serve's exporter write: two requests in the trace with which Serve's controller began.
+
+    controller  0 = 9                                                           900 = 909
+      proxy   10 = 19
+        A         100 ================================= 300     its replica waits for f, and Serve for its client
+        B                       200 = 240                       fails
+    """
+    build, polled = Builder(), "ProxyActor.receive_asgi_messages ray.remote"
+    spans = [
+        build.span("ServeController.__init__ ray.remote", span=1, start=0, duration=9, kind="PRODUCER"),
+        build.span("ProxyActor.__init__ ray.remote_worker", span=2, parent=1, start=10, duration=9, kind="CONSUMER"),
+        build.span("ServeController.stop ray.remote", span=3, parent=1, start=900, duration=9, kind="PRODUCER"),
+    ]
+    for first, name, start, length, status in ((10, "A", 100, 200, "OK"), (20, "B", 200, 40, "ERROR")):
+        spans += [
+            build.span(
+                f"{part} {name}",
+                span=first + number,
+                parent=first + number - 1 if number else 2,
+                start=start + 10 * number,
+                duration=length - 20 * number,
+                status="UNSET" if number else status,
+                attributes={"request_id": f"id-{name}"},
+            )
+            for number, part in enumerate(("proxy_http_request", "route_to_replica", "replica_handle_request"))
+        ]
+    return [
+        *spans,
+        build.span(polled, span=13, parent=12, start=121, duration=1, kind="PRODUCER"),
+        build.span(f"{polled}_worker", span=14, parent=13, start=123, duration=156, kind="CONSUMER"),
+        build.span("f ray.remote", span=15, parent=12, start=130, duration=1, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=16, parent=15, start=200, duration=50, kind="CONSUMER"),
+    ]
+
+
+def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
+    """What a query finds of one request is answered of that request, not of the trace that holds it and others."""
+    folder = folder_of(tmp_path, _within_a_trace())
+    alone = explained(folder, "-q", "request_id=id-A")
+    assert re.search("^proxy_http_request A: one of 2 requests in trace ", texts(alone, "about")[0])
+    said = texts(alone, "time")
+    assert said[0] == "200 µs = proxy 10 µs + queue 10 µs + handling 160 µs + response 20 µs"
+    assert any("69 µs waiting before f ran" in text for text in said)
+    assert any(text.endswith("30 µs running replica_handle_request A") for text in said)
+    assert not any("receive_asgi" in text for text in said)
+    assert not texts(alone, "failed")
+    (failed,) = texts(explained(folder, "-q", "request_id=id-B"), "failed")
+    assert failed == "proxy_http_request B failed"
+    held = "2 requests of Serve are in this trace: explain -q request_id=ID tells of one alone"
+    for words in ([], ["-q", "name~request"]):
+        whole = explained(folder, *words)
+        assert (texts(whole, "time")[0], texts(whole, "failed")) == (held, [failed])
+
+
 def test_an_actor_that_exited_did_not_fail() -> None:
     """`exit_actor` ends a method with an exception, which is none of the program's."""
     failed = texts(explained(str(FIXTURES / "ray-odd-actors")), "failed")

@@ -138,7 +138,7 @@ async def test_handling_beyond_the_total_is_explained() -> None:
     """The replica ran on after its caller had ended: that is said of the requests of a line, and of one."""
     async with looking_at(*_request(1, 0, (40, 6, 90), 200), size=(160, 40)) as look:
         await look.press("H")
-        await look.until_shown("in 1, replicas ran on after their callers, or clocks differ")
+        await look.until_shown("90 µs handling, less 56 µs outside of it")
         await look.press("enter")
         await look.until_shown("the replica ran on for 58 µs after its caller had ended, or clocks differ")
         assert look.body[1].split()[:9] == ["40", "µs", "6", "µs", "90", "µs", "0", "µs", "–"]

@@ -371,6 +371,7 @@ def _request(
     failure = _failure(decoded.values())
     times = {part: time_between(spans.start_ns[chain[part]], spans.end_ns[chain[part]]) for part in parts}
     is_queued = {Part.ROUTE, Part.REPLICA} <= chain.keys()
+    word = "exception" if failure is Failure.RAISED else failure and failure.value
     key = RequestKey(
         app=_first(outward, "app"),
         # Older releases only name the deployment.
@@ -379,7 +380,7 @@ def _request(
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
-        status=_first(outward, HTTP_STATUS, GRPC_STATUS) or _WORDS.get(failure, ""),
+        status=_first(outward, HTTP_STATUS, GRPC_STATUS) or word or "",
     )
     return Request(
         rows=tuple(chain[part] for part in parts),
@@ -394,13 +395,6 @@ def _request(
         route_ns=_route(spans, chain, times),
         is_nested=is_nested,
     )
-
-
-_WORDS: Final[Mapping[Failure | None, str]] = {
-    Failure.RAISED: "exception",
-    Failure.CANCELLED: "cancelled",
-    Failure.ERROR: "error",
-}
 
 
 def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:

@@ -177,6 +177,7 @@ def _explain(question: Question) -> AnswerPage:
         question.get("by", ""),
         unended=question.unended,
         session=latest_session(question.recordings.options.environment),
+        rows=() if question.traces is None or len(question.traces) > 1 else question.selection.rows(store),
     )
     if not report.rows:
         return AnswerPage(report.nothing)

@@ -11,7 +11,6 @@ from spanview.display.cells import data_text, fitting
 from spanview.display.serve_text import (
     counts_text,
     other_text,
-    others_text,
     request_names,
     request_text,
     status_text,
@@ -125,8 +124,7 @@ class ServeScreen(ReportScreen["RequestGroup"], on=On.SERVE, view=View.REQUESTS)
         group = self.rows.selected
         texts = [""]
         if group is not None:
-            sums = sums_texts(group)
-            texts = ["   ".join(filter(None, (sums[0], others_text(group)))), *sums]
+            texts = sums_texts(group)
         return data_text(fitting(texts, cells), cells).rstrip()
 
     def title_text(self) -> str:

@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.serve.requests import Part, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
     from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
 _CALL: Final = re.compile(r"ServeReplica:.*\.handle_request\w* ray\.remote")
 
@@ -48,45 +45,18 @@ def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
     calls, replicas = numbers_of_serve(forest.store)
     if not calls:
         return candidates[:0], candidates[:0]
-    names, parents = forest.of("name"), forest.parents
+    names, parents, starts = forest.of("name"), forest.parents, forest.of("start_ns")
     candidates = candidates[np.isin(names[candidates], [*calls]) & (parents[candidates] >= 0)]
     ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
     ran = ran[np.isin(parents[ran], parents[candidates])]
-    pairs = [
-        zip(parents[positions].tolist(), forest.rows[positions].tolist(), strict=True)
-        for positions in (candidates, ran)
-    ]
-    rows = np.array([*served_by(forest.store, *pairs).items()], np.int64).reshape(-1, 2)
-    return np.searchsorted(forest.rows, rows[:, 0]), np.searchsorted(forest.rows, rows[:, 1])
-
-
-def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each call without a CONSUMER; calls that none ran are left out."""
-    numbers, replicas = numbers_of_serve(store)
-    if not numbers:
-        return {}
-    names, wanted = store.spans.name, {*calls}
-    pairs = [(parent, row) for row, parent in zip(tree.rows, tree.parents, strict=False) if parent >= 0]
-    return served_by(
-        store,
-        ((parent, row) for parent, row in pairs if row in wanted and names[row] in numbers),
-        ((parent, row) for parent, row in pairs if names[row] in replicas),
-    )
-
-
-def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each call, where one did; pairs are of a parent's key and a row."""
-    starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
-    for parent, row in calls:
-        of_parents[parent].append((starts[row], row))
-    served: dict[int, int] = {}
-    for parent, row in sorted(replicas, key=lambda pair: (starts[pair[1]], pair[1])):
-        waiting = of_parents.get(parent)
-        if waiting:
-            waiting.sort()
-            last = bisect_right(waiting, (starts[row], len(store.spans)))
-            if last:
-                served[waiting[last - 1][1]] = row
-                # The calls before it were refused.
-                del waiting[:last]
-    return served
+    waiting, served = defaultdict[int, list[tuple[int, int]]](list), list[tuple[int, int]]()
+    for position in candidates[np.argsort(starts[candidates], kind="stable")].tolist():
+        waiting[parents[position]].append((starts[position], position))
+    for position in ran[np.argsort(starts[ran], kind="stable")].tolist():
+        of_parent = waiting[parents[position]]
+        if last := bisect_right(of_parent, (starts[position], len(forest))):
+            served.append((of_parent[last - 1][1], position))
+            # The calls before it were refused.
+            del of_parent[:last]
+    pairs = np.array(served, np.int64).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]

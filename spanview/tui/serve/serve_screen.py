@@ -122,10 +122,7 @@ class ServeScreen(ReportScreen["RequestGroup"], on=On.SERVE, view=View.REQUESTS)
     def note_text(self, cells: int) -> str:
         """Return what the time of the selected requests went to."""
         group = self.rows.selected
-        texts = [""]
-        if group is not None:
-            texts = sums_texts(group)
-        return data_text(fitting(texts, cells), cells).rstrip()
+        return data_text(fitting([""] if group is None else sums_texts(group), cells), cells).rstrip()
 
     def title_text(self) -> str:
         """Return what is counted."""

@@ -29,7 +29,7 @@ from spanview.analysis.ray.joined import joined
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.waits import wait_between, wait_of
 from spanview.analysis.selftime import own_stretches, self_times
-from spanview.analysis.serve.calls import served_in_tree
+from spanview.analysis.serve.calls import numbers_of_serve
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.window import Window
 from spanview.display.trace_words import count_without_end
@@ -285,7 +285,12 @@ class StitchedTrace:
     @cached_property
     def served(self) -> Collection[int]:
         """The rows of calls that a replica of Ray Serve ran, whose span stands beside the call."""
-        return served_in_tree(self._store, self.unjoined, self.unjoined.rows)
+        if not numbers_of_serve(self._store)[0]:
+            return ()
+        from spanview.analysis.ray.calls import calls_of
+
+        calls = calls_of(self._store, [self._trace])
+        return {*calls.rows[calls.counts > 0].tolist()}
 
     @cached_property
     def own(self) -> list[int | None]:

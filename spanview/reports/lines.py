@@ -78,7 +78,7 @@ def _sized(column: TableColumn[Row], rows: Sequence[Row]) -> TableColumn[Row]:
     """Return a column as wide as what is in it."""
     if column.parts is not None:
         return replace(column, gap=_BETWEEN, behind=0)
-    longest = max((cell_len(column.text(row)) for row in rows), default=0)
+    longest = max((cell_len(column.said(row)) for row in rows), default=0)
     return replace(
         column,
         # The first one of a family that is shown has its name.
@@ -104,7 +104,7 @@ def _is_left(column: TableColumn[Any]) -> bool:
 
 def _cell(column: TableColumn[Row], row: Row) -> str:
     if column.parts is None:
-        return column.text(row)
+        return column.said(row)
     cells = _ANY_WIDTH if column.wants is None else column.wants(row)
     return "".join(piece.text for piece in column.parts(row, cells)).strip()
 

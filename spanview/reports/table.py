@@ -130,6 +130,12 @@ class TableColumn(Generic[Row]):
     """Its value in JSON, where that isn't what rows are compared by."""
     is_shown: bool = True
     """Whether tables have it; else only JSON does."""
+    bound: Callable[[Row], str] | None = None
+    """What stands before a figure that is only known at least, or at most: `≥ `, `≤ `; empty before others."""
+
+    def said(self, row: Row) -> str:
+        """Return its text, as far as it is known."""
+        return self.text(row) if self.bound is None else self.bound(row) + self.text(row)
 
     @property
     def cells(self) -> int:
@@ -430,7 +436,7 @@ class Fit(Generic[Row]):
             elif column.parts is not None:
                 yield from column.parts(row, cells)
             else:
-                text = column.text(row) if cells >= column.width else column.text(row)[:1]
+                text = column.said(row) if cells >= column.width else column.said(row)[:1]
                 style = column.style if isinstance(column.style, str) else column.style(row)
                 # Where the selected row is turned round, a blank has the colour of its style.
                 style = style if text else NO_STYLE

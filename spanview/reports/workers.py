@@ -33,9 +33,13 @@ def _share_column(
 ) -> TableColumn[int]:
     def text(index: int) -> str:
         share = share_of(index)
-        return "–" if share is None else f"{model.at_least(index, share)}{share:.0%}"
+        return "–" if share is None else f"{share:.0%}"
 
-    return TableColumn(head, text=text, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
+    def bound(index: int) -> str:
+        share = share_of(index)
+        return "" if share is None else model.at_least(index, share)
+
+    return TableColumn(head, text=text, bound=bound, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
 
 
 def workers_table(model: WorkersModel) -> Table[int]:
@@ -68,10 +72,6 @@ def workers_table(model: WorkersModel) -> Table[int]:
 
     def shown_share(index: int) -> float | None:
         return model.shown_share(index) if model.is_busy_known(index) else None
-
-    def gap(index: int) -> str:
-        gap_ns = model.gap_ns(index)
-        return ("≤ " if model.at_most(index) else "") + duration(gap_ns) if gap_ns else "–"
 
     return Table(
         (
@@ -120,7 +120,8 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 "max_gap_ns",
                 "the longest time in which it did nothing",
                 model.gap_ns,
-                text=gap,
+                text=lambda index: duration(model.gap_ns(index) or None),
+                bound=lambda index: "≤ " if model.gap_ns(index) and model.at_most(index) else "",
                 width=11,
                 style="dim",
                 key=Sort.GAP.value,

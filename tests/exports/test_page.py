@@ -164,6 +164,19 @@ def test_reports_are_tables(windows: Windows, tmp_path: Path) -> None:
         assert look.page.evaluate("location.hash") == "#calls"
 
 
+def test_what_is_known_at_least_or_at_most_says_so(windows: Windows, tmp_path: Path) -> None:
+    """A page's workers were busy at least, and idle at most, for as long as `stats` says."""
+    path, folder = tmp_path / "page.html", FIXTURES / "session-in-order"
+    assert spanview("export", "--format", "html", "-o", path, folder).status == 0
+    table = spanview("stats", "--by", "ray-worker", "--format", "markdown", folder).output
+    said = re.findall("[≥≤] [^|]*[^ |]", table.decode())
+    assert {text[0] for text in said} == {"≥", "≤"}
+    with shown(windows, path) as look:
+        look.press("L")
+        look.until("location.hash === '#workers' && document.querySelector('.heads')")
+        assert sorted(cell for row in look.rows() for cell in row if cell[0] in "≥≤") == sorted(said)
+
+
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 def test_no_figure_is_cut(size: tuple[int, int], windows: Windows, tmp_path: Path) -> None:
     """However narrow the window: what has no room is scrolled, under heads that stand above it, and no window is."""

@@ -144,8 +144,14 @@ def _table(report: AnyReport) -> dict[str, Any]:
             [_head(column), kind, column.style == "error"] for column, (kind, _) in zip(columns, ways, strict=True)
         ],
         "order": [next((at for at, column in enumerate(columns) if column.key == first.key), 0), first.descending],
-        "rows": [[value(row) for _, value in ways] for row in rows],
+        "rows": [[*(value(row) for _, value in ways), *_bounds(columns, row)] for row in rows],
     }
+
+
+def _bounds(columns: Sequence[TableColumn[Any]], row: Any) -> Iterator[dict[int, str]]:
+    """Yield what stands before figures of a row that are only known at least, or at most, by their columns' numbers."""
+    bounds = {at: said for at, column in enumerate(columns) if column.bound is not None and (said := column.bound(row))}
+    yield from [bounds] if bounds else []
 
 
 def traces_columns(store: Store, traces: Sequence[int]) -> Iterator[list[object]]:

@@ -1421,7 +1421,7 @@ class ReportView {
     this.columns = columns.map(([text, kind, error], place) => ({
       key: place, text, number: !["text", "moment"].includes(kind), show: WRITTEN[kind], error,
       // Names may be cut, which figures are not, in words neither.
-      least: place ? room_of(text, Math.min(90, longest_of(kind, rows.map(row => row[place])))) : innerWidth <= 560 ? 130 : 180,
+      least: place ? room_of(text, Math.min(90, longest_of(kind, rows.map(row => row[place])) + 2 * rows.some(row => row[columns.length]?.[place]))) : innerWidth <= 560 ? 130 : 180,
       most: place ? "" : "1fr",
     }));
     this.rows = [...rows];
@@ -1436,7 +1436,7 @@ class ReportView {
         return make("div", ...cells);
       },
       fill: (element, index) => this.columns.forEach((column, place) => {
-        const text = column.show(this.rows[index][place]), cell = element.children[place];
+        const text = this.said(this.rows[index], place), cell = element.children[place];
         set(cell, text || (place ? "" : "(none)"));
         if (!column.number) cell.title = text;
       }),
@@ -1456,6 +1456,8 @@ class ReportView {
     this.order = { key, up: up ?? (key === this.order.key ? !this.order.up : !this.columns[key].number) };
     this.put_in_order();
   }
+  /** A value in words; what is known at least, or at most, with what says so, which follows the row's values. */
+  said(row, place) { return (row[this.columns.length]?.[place] ?? "") + this.columns[place].show(row[place]); }
   put_in_order() {
     const { key, up } = this.order, sign = up ? 1 : -1;
     this.rows.sort((a, b) => sign * compare(a[key], b[key]));

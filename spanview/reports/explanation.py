@@ -41,7 +41,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_en
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import Part, part_of_name, seen_requests
+from spanview.analysis.serve.requests import CANCELLED, Part, part_of_name, seen_requests
 from spanview.analysis.silent import failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
@@ -479,7 +479,7 @@ class _Explanation:
         chosen[[*self._traces]] = True
         generators = {f"{name}{RAN}" for name in generators_of(self._store)}
         left_out = [number for number, text in enumerate(self._texts) if text in generators]
-        left_out += rays_own_names(self._store)
+        left_out += uncounted_names(self._store)
         of_name = np.repeat(counts, counts)
         is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
@@ -611,6 +611,8 @@ class _Explanation:
         kind, message, trace = (
             str(exception.get(f"exception.{key}") or "") for key in ("type", "message", "stacktrace")
         )
+        if kind.rpartition(".")[2] in CANCELLED and (failure := failure_in(span.attributes)) is not None:
+            return failure.text, ""
         stacks = stacks_of(trace)
         frames = [frame for stack in stacks for frame in stack.frames]
         own = [frame for frame in frames if not frame.library] or frames[-1:]

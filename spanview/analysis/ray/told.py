@@ -304,6 +304,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     )
 
 
+_IN_ORDER: Final = "Owner worker exit type: INTENDED"
 _MOST_CAUSE: Final = 160
 """Characters of why an actor died."""
 
@@ -483,6 +484,8 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
 def _cause_in(message: str) -> str:
     """Return why an actor died, in a clause, as Ray's message says it; a text from a file."""
     cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
+    # An owner that ended in order, as a driver, has ended its actors.
+    cause = cause.replace("has died", "ended") if _IN_ORDER in message else cause
     return (cause or message).partition("\n")[0][:_MOST_CAUSE]
 
 

@@ -323,7 +323,7 @@ def test_the_lives_of_actors(recording: str) -> None:
     reports = (calls_report(load_store(FIXTURES / recording / part), by=CallsBy.ACTOR) for part in ("", "spans"))
     told, alone = ({row.function.partition(" ")[0]: row for row in report.rows} for report in reports)
     lives = {name: (row.restarts, row.death_cause) for name, row in told.items()}
-    ended = 0, "its owner has died"
+    ended = 0, "its owner ended"
     expected = {
         "tasks": (0, ""),
         "Few": ended,

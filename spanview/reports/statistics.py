@@ -88,7 +88,13 @@ _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
 )
 _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
     counted("TRACES", "traces", "traces that have it on their critical path", lambda group: group.count, goes=4),
-    timed("TOTAL", "critical_ns.total", "its time on critical paths", lambda group: group.total_ns, goes=7),
+    timed(
+        "TOTAL",
+        "critical_ns.total",
+        "its time on critical paths; time between attempts of a constructor is nobody's",
+        lambda group: group.total_ns,
+        goes=7,
+    ),
     timed("SELF", "critical_ns.self", "the part of that in which it ran itself", lambda group: group.self_ns, goes=6),
     timed(
         "WAIT",

@@ -78,11 +78,11 @@ def silent_failures(
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
     """
     failures, open_calls = _without_attempt(store, traces, may_run, tell, reasons)
-    return failures | _told(store, traces) | _by_status(store, traces, tell), open_calls
+    return failures | told_failures(store, traces) | _by_status(store, traces, tell), open_calls
 
 
-def _told(store: Store, traces: Sequence[int]) -> dict[int, SilentFailure]:
-    """Find attempts that ended without an error of calls that failed, as Ray says."""
+def told_failures(store: Store, traces: Sequence[int]) -> dict[int, SilentFailure]:
+    """Return the attempts of some traces that ended without an error, of calls that failed, as Ray says, by row."""
     if store.ray is None:
         return {}
     from spanview.analysis.ray.calls import calls_of

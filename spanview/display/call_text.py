@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_by
 from spanview.analysis.ray.names import call_names
 from spanview.analysis.ray.waits import wait_of
 from spanview.analysis.ray.workers import driver_job_of, writer_of
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.ray.wait_causes import WaitedFor
     from spanview.display.span_in_tree import SpanInTree
-    from spanview.index.store import Store
 
 
 NOT_YET_SEEN: Final = "not yet seen to run"
@@ -29,12 +27,6 @@ NOT_YET_SEEN: Final = "not yet seen to run"
 _FEWEST_CAUSES: Final = 2
 _LEAST_SHARE: Final = 0.005
 """Of waiting; less would be 0%."""
-
-
-def cut_off_text(store: Store, row: int) -> str:
-    """Return what cut an attempt off, to be sanitised; empty where it returned, failed, or has no end."""
-    by = cut_off_by(store, row)
-    return f"{CUT_OFF} by {by}" if by else ""
 
 
 def without_attempt_text(calls: int, open_calls: int) -> str:

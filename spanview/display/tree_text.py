@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray.exits import is_exit
+from spanview.analysis.ray.exits import cut_off_text, is_exit
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, known_until, ran_until, unended_text
 from spanview.analysis.ray.waits import wait_of, wait_word
-from spanview.display.call_text import cut_off_text, without_attempt_text
+from spanview.display.call_text import without_attempt_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
@@ -129,7 +129,9 @@ def tree_lines(  # noqa: PLR0913 - what is printed, and how
         times: Without, only what is the same whenever the same program runs: the spans in their places.
         nodes: Those that are drawn, and their depths, parents before their children; None for all.
     """
-    origin = store.trace_table.start_ns[trace]
+    from spanview.analysis.silent import told_failures
+
+    origin, told = store.trace_table.start_ns[trace], told_failures(store, [trace]) if times else {}
     open_levels: list[bool] = []
     for node, depth in tree.walk() if nodes is None else nodes:
         del open_levels[depth:]
@@ -139,6 +141,8 @@ def tree_lines(  # noqa: PLR0913 - what is printed, and how
         open_levels.append(not is_last)
         figures = f"{_figures(store, tree, node, origin, paint, unended)}  " if times else ""
         label = _label(store, tree, node, paint, unended, times=times)
+        if not tree.is_missing(node) and (failure := told.get(tree.rows[node])) is not None:
+            label += paint(f"  ✖ {sanitise(failure.text)}", ERROR_SHADE)
         yield f"{figures}{paint(branches, QUIET)}{label}".rstrip()
 
 

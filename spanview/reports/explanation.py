@@ -31,7 +31,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
 from spanview.analysis.forest_selftime import times_in
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.exits import cut_off_among, cut_off_by, exits_among, is_cancelled
+from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
@@ -554,9 +554,8 @@ class _Explanation:
         """Yield which calls were cut off, as by being cancelled; they end without an error."""
         groups = _Groups()
         for row in filter(self._is_asked, cut_off_among(self._store, self._calls.last_attempts)):
-            how = "cancelled while it ran" if is_cancelled(self._store, row) else "cut off"
-            text = f"was {how}{{}}: {cut_off_by(self._store, row)}"
-            groups.add(self._spans.name[row], text, Certainty.LIKELY, row)
+            how, _, by = cut_off_text(self._store, row).partition(": ")
+            groups.add(self._spans.name[row], f"was {how} while it ran{{}}: {by}", Certainty.LIKELY, row)
         yield from self._of_groups(Topic.UNSEEN, groups)
 
     def _of_groups(self, topic: Topic, groups: _Groups) -> Iterator[Statement]:

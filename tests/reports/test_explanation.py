@@ -444,6 +444,7 @@ def test_what_ray_says_failed_has_failed_though_its_span_ended(tmp_path: Path, *
     check = " ".join(spanview("check", folder).text.split())
     found = "warning: unset_attempts (likely): 1 attempt has no error, but was a failure for the caller, as Ray says."
     assert (found in check) is not ends
+    assert ("  ✖ it failed, as Ray says" in spanview("tree", folder).text) is not ends
     store = load_store([folder])
     tree = store.tree(0)
     node = next(node for node, row in enumerate(tree.rows) if store.spans.kind[row] == CONSUMER)
@@ -476,7 +477,7 @@ def test_what_was_cut_off_is_said_to_be(tmp_path: Path) -> None:
         ]
     said = texts(explained(folder_of(tmp_path, documents)), "unseen")
     assert said.pop() == "2 attempts have no error, but were cut off, as by ray.cancel, SIGTERM or sys.exit"
-    assert said == ["f1 was cancelled while it ran: KeyboardInterrupt: ", "f2 was cut off: SystemExit: 3"]
+    assert said == ["f1 was cancelled while it ran: KeyboardInterrupt", "f2 was cut off while it ran: SystemExit: 3"]
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -18,7 +18,7 @@ import numpy as np
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_by, exits_among, is_cancelled
+from spanview.analysis.ray.exits import CUT_OFF, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.ray.told import CallOutcome, failures_told, told_tasks
 from spanview.analysis.serve.calls import served_in
@@ -46,7 +46,9 @@ class Outcome(StrEnum):
     ENDED = "ended"
     """Its only attempt ended without an error, which cancelled calls and unpicklable results do, too."""
     CUT_OFF = CUT_OFF
-    """Its only attempt was told to exit, or cancelled in an async actor: spanview's hook says so, others don't."""
+    """Its only attempt was told to exit: spanview's hook says so, others don't."""
+    CANCELLED = "cancelled"
+    """Its only attempt was interrupted by what Ray cancels calls with, which the hook says, too."""
     UNENDED = "no end"
     """Its last attempt has no end: it runs, or was lost with its process."""
     ERROR = "error"
@@ -217,7 +219,7 @@ class Calls:
         if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
         if len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
-            return Outcome.CUT_OFF if cut_off_by(self.store, attempts[-1]) else Outcome.ENDED
+            return Outcome(cut_off_text(self.store, attempts[-1]).partition(":")[0] or Outcome.ENDED)
         name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 

@@ -40,7 +40,7 @@ _MAX_ASKED: Final = 100_000
 """Attempts of which it is asked at once whether they were cut off: half a second."""
 _ENDED_BY: Final = ENDED_BY.encode()
 CUT_OFF: Final = "cut off"
-"""What is said of such an attempt."""
+"""What is said of such an attempt, where it wasn't cancelled."""
 
 
 def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
@@ -96,6 +96,15 @@ def _cut_offs(store: Store, rows: Sequence[int]) -> Mapping[int, str]:
 def is_cancelled(store: Store, row: int) -> bool:
     """Tell whether an attempt was cut off as Ray interrupts what is cancelled, a task or a call of an async actor."""
     return cut_off_by(store, row).partition(":")[0].rpartition(".")[2] in _CANCELLED
+
+
+def cut_off_text(store: Store, row: int) -> str:
+    """Return how an attempt was cut off, and by what, to be sanitised; empty where it returned, failed or has no end.
+
+    As in `cancelled: KeyboardInterrupt` or `cut off: SystemExit: 3`.
+    """
+    by = cut_off_by(store, row)
+    return f"{'cancelled' if is_cancelled(store, row) else CUT_OFF}: {by}".rstrip(": ") if by else ""
 
 
 def is_exit(description: str | None) -> bool:

@@ -14,12 +14,13 @@ from textual.widget import Widget
 from spanview.analysis.logs.lines import Coverage
 from spanview.analysis.ray.call_groups import UNKNOWN, CallsBy, call_groups
 from spanview.analysis.ray.calls import Call, Outcome
+from spanview.analysis.ray.exits import cut_off_text
 from spanview.analysis.ray.generators import RUN_NOT_KNOWN
 from spanview.analysis.ray.reasons import Reason
 from spanview.analysis.ray.unended import unended_text
 from spanview.analysis.ray.waited_for import AllAttempts, reason_text
 from spanview.analysis.telling import part
-from spanview.display.call_text import NOT_YET_SEEN, cut_off_text
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.cells import data_text, fixed, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.timing_text import wait_text
@@ -216,8 +217,8 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
             return _ENDED
         if (unended := known.unended_of(call)) is not None:
             return sanitise(unended_text(unended))
-        if call.outcome is Outcome.CUT_OFF:
-            return sanitise(cut_off_text(self._store, call.attempts[-1]))
+        if call.attempts and (cut_off := cut_off_text(self._store, call.attempts[-1])):
+            return sanitise(cut_off)
         why = known.reasons.get(call.row)
         is_open = call.row in known.open_calls
         label = "" if why is None else (why.brief or NOT_YET_SEEN) if is_open else why.label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.executions import run_word
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_by
+from spanview.analysis.ray.exits import cut_off_text
 from spanview.analysis.ray.names import SUBMITTED, short_names
 from spanview.analysis.ray.unended import Fate
 from spanview.display.call_text import NOT_YET_SEEN
@@ -125,9 +125,9 @@ class RowTexts:
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
 
     def _cut_off(self, node: int) -> str:
-        """Return that a span was cut off; empty for all others."""
-        is_cut_off = not self._model.tree.is_missing(node) and cut_off_by(self._store, self._model.tree.rows[node])
-        return CUT_OFF if is_cut_off else ""
+        """Return that a span was cancelled, or cut off; empty for all others."""
+        rows = self._model.tree.rows
+        return "" if self._model.tree.is_missing(node) else cut_off_text(self._store, rows[node]).partition(":")[0]
 
     def _run_word(self, node: int) -> str:
         """Return what the runs of a call are, one of which is meant."""

@@ -65,6 +65,7 @@ def test_what_was_cut_off_looks_so_everywhere() -> None:
     build, told = Builder(), "SystemExit: The process receives a SIGTERM."
     for by, outcome in (
         (told, Outcome.CUT_OFF),
+        ("KeyboardInterrupt: ", Outcome.CANCELLED),
         ("SystemExit: exit_actor() is called.", Outcome.ENDED),
         ("", Outcome.ENDED),
     ):
@@ -75,12 +76,12 @@ def test_what_was_cut_off_looks_so_everywhere() -> None:
         )
         (call,) = calls_of(store)
         assert call.outcome is outcome
-        is_cut_off = outcome is Outcome.CUT_OFF
+        is_cut_off, said = outcome is not Outcome.ENDED, f"{outcome}: {by.rstrip(': ')}"
         (function,) = functions_of(store, calls_of(store))
         assert (function.ended, function.cut_off) == (not is_cut_off, is_cut_off)
-        assert (f"[cut off by {told}]" in "".join(tree_lines(store, 0, store.tree(0)))) == is_cut_off
+        assert (f"[{said}]" in "".join(tree_lines(store, 0, store.tree(0)))) == is_cut_off
         model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
-        assert ("cut off" in RowTexts(store, model, Appearance(store, model)).marks(model.rows[0][0])[0]) == is_cut_off
+        assert (outcome in RowTexts(store, model, Appearance(store, model)).marks(model.rows[0][0])[0]) == is_cut_off
 
 
 def test_the_description() -> None:

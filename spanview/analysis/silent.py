@@ -62,7 +62,7 @@ class SilentFailure(NamedTuple):
 def lost_spans(unended: Mapping[int, Unended]) -> dict[int, SilentFailure]:
     """Return which of the spans without an end were lost with their processes, by row."""
     lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
-    return {row: SilentFailure("lost span", unended_text(span)) for row, span in lost.items()}
+    return {row: SilentFailure(Fate.LOST.value, unended_text(span)) for row, span in lost.items()}
 
 
 def silent_failures(

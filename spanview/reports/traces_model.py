@@ -434,7 +434,8 @@ class TracesModel:
     def state(self, trace: int) -> tuple[str, str]:
         """Return the mark of a trace, and what is said of it where no figure does."""
         silent = None if self.is_loading else self.silent.get(trace)
-        label = "" if silent is None or not silent.lasted else silent.label
+        gone = "" if silent is None else silent.label
+        label = gone if silent is not None and silent.lasted else ""
         if trace in self.growing and not self.is_loading:
             mark, word = _RUNNING if self.open_ends.get(trace) is OpenEnd.RUNS else _GROWING
             return mark, f"{word}, {label}" if label else word
@@ -454,7 +455,9 @@ class TracesModel:
             return _MADE_GOOD if self.is_visited(trace) and not self.is_loading else (" ", "")
         if self.is_loading:
             return _LOADING
-        return _INCOMPLETE if not facts.complete else ("◌", f"{count(facts.without_end, 'span')} without an end")
+        return (
+            _INCOMPLETE if not facts.complete else ("◌", gone or f"{count(facts.without_end, 'span')} without an end")
+        )
 
     def lasted(self, trace: int) -> tuple[int | None, OpenEnd | None]:
         """Return how long a trace lasted, as far as that is known, and what is known of its end."""

@@ -263,13 +263,13 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         await look.press("e")
         await look.until_shown("silent failure: lost because its process (pid 7) has ended")
         await look.press("escape")
-        await look.until_shown("! job  lost span", "≥ ")
+        await look.until_shown("! job  1 lost", "≥ ")
         await look.press("f")
-        await look.until_shown("! job  lost span", "only what failed: 1 trace")
+        await look.until_shown("! job  1 lost", "only what failed: 1 trace")
         # The next run takes the place of the files.
         host.unknown.add(7)
         await look.pilot.pause(1.2)
-        assert "! job  lost span" in look.text
+        assert "! job  1 lost" in look.text
 
 
 async def test_a_call_that_failed_as_ray_says_lasts_no_longer(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +343,7 @@ async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[
         assert "lost" not in look.text
         host.end({7})
         await look.until_shown("✖ f was lost: its process (pid 7) has ended; e opens it", "✖ 1 error, 1 lost")
-        await look.until_shown("● job  running, lost span")
+        await look.until_shown("● job  running, 1 lost")
         await look.press("f")
         await look.until_shown("only what failed: 2 traces")
         await look.press("f", "r")
@@ -366,7 +366,7 @@ async def test_what_was_lost_before_is_no_news(host: FakeHost) -> None:
     host.written["spans/here-7-1700000000000.jsonl"] = EPOCH_NS + 34_000
     async with looking_at(data=two_calls(), size=(110, 32)) as look:
         await look.tell(FOLLOWING)
-        await look.until_shown("✖ 1 error, 1 lost", "lost span")
+        await look.until_shown("✖ 1 error, 1 lost", "job  1 lost")
         assert "was lost" not in look.text
 
 
@@ -400,7 +400,7 @@ async def test_the_page_has_the_failures_of_the_viewer(host: FakeHost) -> None:
     data = two_calls()
     data.add(Builder().span("g ray.remote", trace=4, span=40, kind="PRODUCER"), path="spans/5.txt")
     async with looking_at(data=data, size=(110, 32)) as look:
-        await look.until_shown("! g  no attempt", "lost span")
+        await look.until_shown("! g  no attempt", "  1 lost")
         await look.press("f")
         await look.until_shown("only what failed: 3 traces")
         unended = look.app.running.unended()
@@ -424,7 +424,7 @@ async def test_a_filter_is_asked_again_while_something_runs(host: FakeHost, monk
         host.end({7})
         await look.until_shown("no trace matches", "0 of 1 traces")
         await look.press("escape", "slash", *"status=lost", "enter")
-        await look.until_shown("! job  lost span", "1 of 1 traces")
+        await look.until_shown("! job  1 lost", "1 of 1 traces")
 
 
 async def test_what_is_lost_is_a_finding_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,7 +498,7 @@ async def test_a_trace_that_outlasts_what_is_lost_has_its_duration(host: FakeHos
     data.add(build.span("job", span=1, start=0, duration=100), path="spans/6.jsonl")
     data.add(build.span("load", span=2, parent=1, start=10, duration=None, resource=OF_SEVEN), path=STARTED)
     async with looking_at(data=data, size=(180 if is_wide else 140, 40)) as look:
-        await look.until_shown("! job  lost span", "100 µs")
+        await look.until_shown("! job  1 lost", "100 µs")
         if not is_wide:
             await look.press("enter")
             await look.until_shown("1 lost", "╌")

@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, MICROSECOND, Builder, Document
+from builders import EPOCH_NS, MICROSECOND, Builder, Document, store_of
 from span_graphs import graphs
 from spanview.analysis.failures import errors_made_good
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.analysis.trace_lists import TraceGroup
 from spanview.api.trace import traces_of
 from spanview.exports.losses import Losses
@@ -197,6 +198,21 @@ async def test_a_trace_whose_failures_were_made_good_has_no_mark() -> None:
         assert "".join(look.lines[plot.y : plot.bottom]).count("✖") == 1
         await look.press("f")
         await look.until_shown("only what failed: 1 trace")
+
+
+def test_what_was_lost_and_made_good_is_lost_all_the_same() -> None:
+    """A trace says of an attempt without an end what became of it, though another one ended well."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=10, duration=None, kind="CONSUMER"),
+        build.span("f ray.remote_worker", span=3, parent=1, start=20, duration=5, kind="CONSUMER"),
+    )
+    model = TracesModel(store)
+    model.made_good = errors_made_good(store)
+    assert model.state(0) == ("◌", "1 span without an end")
+    model.mark_silent({}, {0: "1 lost"}, {1: Unended(Fate.LOST, "its process has ended")})
+    assert model.state(0) == ("◌", "1 lost")
 
 
 def test_what_a_retry_made_good_is_no_failure() -> None:

@@ -39,7 +39,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import SUBMITTED, ShortNames, call_names
-from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until, ran_until
+from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until, lost_text, ran_until
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.index.lives import OpenEnd, State
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
@@ -114,8 +114,8 @@ class Growth:
     @property
     def lost(self) -> str:
         """What is lost in it, whether the rest of it runs on or not, in two words; empty for nothing."""
-        has_lost_span = any(span.fate is Fate.LOST for span in self.unended.values())
-        return "lost span" if has_lost_span else "lost parent" if self.ended else ""
+        count = sum(span.fate is Fate.LOST for span in self.unended.values())
+        return lost_text(count) if count else "lost parent" if self.ended else ""
 
 
 @dataclass(frozen=True, slots=True)

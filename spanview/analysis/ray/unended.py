@@ -110,10 +110,15 @@ NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
 """Where nobody has asked."""
 
 
+def lost_text(count: int) -> str:
+    """Return how many spans are lost, in words."""
+    return f"{count:,} lost"
+
+
 def fates_text(unended: Iterable[Unended]) -> str:
     """Return how many spans without an end run, and how many are lost, in words; empty where none is."""
     fates = Counter(span.fate for span in unended)
-    texts = (f"● {fates[Fate.RUNS]:,} running", Fate.RUNS), (f"{fates[Fate.LOST]:,} lost", Fate.LOST)
+    texts = (f"● {fates[Fate.RUNS]:,} running", Fate.RUNS), (lost_text(fates[Fate.LOST]), Fate.LOST)
     return ", ".join(text for text, fate in texts if fates[fate])
 
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LEVEL: Final = 2
-"""Three times as quick as the usual level 6, and a sixth longer; a page of 30,000 traces takes a twentieth less than with
-4."""
+"""Three times as quick as the usual level 6, and a sixth longer; a page of 30,000 traces takes a twentieth less than
+with 4."""
 
 
 def block(kind: str, value: bytes, first: int = 0) -> bytes:

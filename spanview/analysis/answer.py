@@ -7,8 +7,8 @@ proxy             ==                       ==
   route             ~~~~~~~                           9 ms = proxy 1 + queue 3 + handling 4 + response 1
     replica                ================
 
-- A request of Ray Serve has parts of its own, whether it is a trace or a part of one. What of the handling only waited
-  in the queues of other deployments counts as queue, as `serve_nested` defines it.
+- A trace that is one request of Ray Serve has the parts of a request. What of the handling only waited in the queues of
+  other deployments counts as queue, as `serve_nested` defines it.
 - In a trace with Ray calls, waiting before calls ran is told from running. What one call waited, while the path was
   elsewhere, is no part of it.
 - Of other traces, the names whose spans have the most own time on the path.
@@ -223,7 +223,7 @@ def answers_along(store: Store, traces: Sequence[int], trees: Trees, paths: Path
     """Return what `answer_of` does of several traces, for whoever has their trees and critical paths."""
     answers = [_of_request(store, trace, known) for trace in traces]
     along = _AlongPaths(store, trees, paths, known, np.array([answer is None for answer in answers], np.bool_))
-    return [along.answer(index) if answer is None else answer for index, answer in enumerate(answers)]
+    return [along.answer(index, traces[index]) if answer is None else answer for index, answer in enumerate(answers)]
 
 
 def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TIMES) -> list[PathStretch]:
@@ -294,20 +294,11 @@ def typical_answers(
 
 def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
     """Return the parts of a trace that is one request of Serve; None for all others."""
-    table, root = store.trace_table, store.trace_table.root_row[trace]
-    answer = None if root == NO_ROW else request_answer(store, root, known)
-    begin = NO_TIME if answer is None else store.spans.start_ns[root]
-    if answer is None or begin - table.start_ns[trace] > _ROUNDED_NS:
+    spans, table = store.spans, store.trace_table
+    root = table.root_row[trace]
+    if root == NO_ROW or part_of_name(store.names.texts[spans.name[root]]) not in {Part.PROXY, Part.ROUTE}:
         return None
-    return answer if abs(begin + answer.total_ns - table.end_ns[trace]) <= _ROUNDED_NS else None
-
-
-def request_answer(store: Store, row: int, known: KnownCalls) -> Answer | None:
-    """Return the parts of a request of Serve, by its outermost row; None for any other, and where times are missing."""
-    spans = store.spans
-    if part_of_name(store.names.texts[spans.name[row]]) not in {Part.PROXY, Part.ROUTE}:
-        return None
-    request = known.request_of(row)
+    request = known.request_of(root)
     if request is None or not {Part.ROUTE, Part.REPLICA} <= request.rows.keys():
         return None
     rows = request.rows
@@ -319,7 +310,8 @@ def request_answer(store: Store, row: int, known: KnownCalls) -> Answer | None:
         spans.end_ns[replica],
         max(spans.end_ns[outer], spans.end_ns[replica]),
     )
-    if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times):
+    covers = abs(times[-1] - table.end_ns[trace]) <= _ROUNDED_NS and times[0] - table.start_ns[trace] <= _ROUNDED_NS
+    if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times) or not covers:
         return None
     proxy, queue, handling, response = (end - start for start, end in pairwise(times))
     nested = sum(waited.ns for waited in request.queues) - queue if request.queues else 0
@@ -461,10 +453,10 @@ class _AlongPaths:
         self._parts = self._find_parts()
         self._generators = self._find_generators()
 
-    def answer(self, index: int) -> Answer:
+    def answer(self, index: int, trace: int) -> Answer:
         """Return the answer of one of the traces."""
         parts = self._parts[index]
-        if (before := self._before(index)) is not None:
+        if (before := self._before(index, trace)) is not None:
             parts.append(before)
         parts.sort(key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))
         if parts and parts[0].doing is Doing.LIVING:
@@ -478,15 +470,13 @@ class _AlongPaths:
             generators=tuple(self._generators.get(index, ())),
         )
 
-    def _before(self, index: int) -> AnswerPart | None:
+    def _before(self, index: int, trace: int) -> AnswerPart | None:
         """Return the time of a trace before its path begins."""
         first, end = self._paths.bounds[index : index + 2].tolist()
-        tree, spans = self._trees.tree, self._store.spans
-        earliest = spans.start_ns[tree.rows[self._bounds[index]]] if first < end else 0
-        before = int(self._paths.starts_ns[first]) - earliest if first < end else 0
+        before = int(self._paths.starts_ns[first]) - self._store.trace_table.start_ns[trace] if first < end else 0
         if before <= 0:
             return None
-        root = int(self._paths.nodes[first])
+        root, tree, spans = int(self._paths.nodes[first]), self._trees.tree, self._store.spans
         while tree.parents[root] != ROOT:
             root = tree.parents[root]
         name = "" if tree.is_missing(root) else self._store.names.texts[spans.name[tree.rows[root]]]

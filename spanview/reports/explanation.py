@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from spanview.analysis.answer import Doing, answer_of, request_answer, stretches_of, typical_answers
+from spanview.analysis.answer import Doing, answer_of, stretches_of, typical_answers
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
@@ -35,13 +35,14 @@ from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import to_ask
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import CANCELLED, Part, part_of_name, seen_requests
+from spanview.analysis.serve.requests import CANCELLED, part_of_name, seen_requests, serve_requests
 from spanview.analysis.silent import failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
@@ -265,9 +266,11 @@ class _Explanation:
         if by:
             yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
             return
-        yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
-        tell(0.4)
-        if self._alone is None:
+        if self._alone is not None:
+            yield from self._of_request(self._traces[0], self._alone)
+        else:
+            yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
+            tell(0.4)
             yield from self._now()
             yield from self._unusual()
         tell(0.5)
@@ -355,11 +358,10 @@ class _Explanation:
 
     def _of_requests(self, most: int) -> Iterator[Statement]:
         """Yield what requests to each route were spent on, those first that took most."""
-        groups = [
-            group
-            for group in serve_groups(self._store, self._traces, requests=self._found_before.requests)
-            if group.sums.total
-        ]
+        found = self._found_before.requests
+        requests = serve_requests(self._store, self._traces) if found is None else found
+        asked = [request for request in requests if self._is_asked(request.rows[0])]
+        groups = [group for group in serve_groups(self._store, requests=asked) if group.sums.total]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
         for group in islice(groups, most):
@@ -394,33 +396,39 @@ class _Explanation:
 
     def _of_one(self, trace: int) -> Iterator[Statement]:
         """Yield where one trace's time went, and the longest stretches of its critical path in the order of time."""
-        store, tree, trace_id, request = self._store, self._alone or self._store.tree(trace), self._id(trace), None
-        root, ends = store.trace_table.root_row[trace], self._spans.end_ns
+        store, tree = self._store, self._store.tree(trace)
+        root, trace_id = store.trace_table.root_row[trace], self._id(trace)
         unended = {row: self._unended[row] for row in tree.rows if row in self._unended}
-        until, name = known_until(unended), self._name_of_trace(trace)
-        if self._alone is None:
-            reasons, open_calls = self._known.reasons_and_open(tree)
-            title = trace_title(store, trace, tree, unended=unended, reasons=reasons, open_calls=open_calls)
-        else:
-            root = tree.rows[tree.roots[0]]
-            title = f"one of {count(self._requests, 'request')} in trace {trace_id}, which began as {name}"
-            name, request = self._short(self._texts[self._spans.name[root]]), request_answer(store, root, self._known)
-        yield Statement(Topic.ABOUT, f"{name}: {title}", f"tree --trace {trace_id}", trace=trace, row=root)
-        if self._requests and self._alone is None:
+        reasons, open_calls = self._known.reasons_and_open(tree)
+        title = trace_title(store, trace, tree, unended=unended, reasons=reasons, open_calls=open_calls)
+        yield Statement(
+            Topic.ABOUT, f"{self._name_of_trace(trace)}: {title}", f"tree --trace {trace_id}", trace=trace, row=root
+        )
+        if self._requests:
             are = "request of Serve is" if self._requests == 1 else "requests of Serve are"
             text = f"{self._requests:,} {are} in this trace: explain -q request_id=ID tells of one alone"
             yield Statement(Topic.TIME, text, "stats --by serve-request", trace=trace)
             yield from self._of_requests(_MOST_OF_TIME)
-        answer = request or answer_of(store, trace, tree, until, self._known)
+        until = known_until(unended)
+        answer = answer_of(store, trace, tree, until, self._known)
         text = whole_answer_text(answer, short_names(answer.names))
         if not text:
             return
-        (text,) = as_far_as_known([text], open_end_of(unended, max(map(ends.__getitem__, tree.rows))))
+        (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
-        begin = store.trace_table.start_ns[trace] if self._alone is None else self._spans.start_ns[root]
-        yield from self._stretches(tree, until, sure, begin)
+        yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace])
+
+    def _of_request(self, trace: int, tree: TraceTree) -> Iterator[Statement]:
+        """Yield the same of one request of Serve, which is a part of a trace."""
+        row, spans = tree.rows[tree.roots[0]], self._spans
+        within = f"one of {count(self._requests, 'request')} in trace {self._id(trace)}"
+        text = f"{self._short(self._texts[spans.name[row]])}: {within}, which began as {self._name_of_trace(trace)}"
+        yield Statement(Topic.ABOUT, text, f"tree --trace {self._id(trace)}", trace=trace, row=row)
+        yield from self._of_requests(_MOST_OF_TIME)
+        sure = Certainty.CERTAIN if self._rows.isdisjoint(self._unended) else Certainty.LIKELY
+        yield from self._stretches(tree, known_until(self._unended), sure, spans.start_ns[row])
 
     def _stretches(self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int) -> Iterator[Statement]:
         stretches = stretches_of(self._store, tree, until)
@@ -566,22 +574,10 @@ class _Explanation:
 
     def _not_within_others(self, traces: Sequence[int]) -> Iterator[int]:
         """Yield failed traces without those within a request of another: a framework began them anew in a replica."""
-        spans, texts, root_of = self._spans, self._texts, self._store.trace_table.root_row
-        rows = (row for trace in traces for row in self._store.rows_of_trace(trace))
-        replicas = [row for row in rows if part_of_name(texts[spans.name[row]]) is Part.REPLICA]
-        for trace in traces:
-            root = root_of[trace]
-            is_other = root != NO_ROW and part_of_name(texts[spans.name[root]]) is None
-            around = [
-                row
-                for row in replicas
-                if is_other
-                and spans.trace[row] != trace
-                and spans.process[row] == spans.process[root]
-                and spans.start_ns[row] <= spans.start_ns[root] <= spans.end_ns[row]
-            ]
-            if len(around) != 1:
-                yield trace
+        forest = forest_of(self._store, traces)
+        parents = within_requests(forest, forest.of("process"), forest.of("start_ns"), forest.of("end_ns"))
+        within = {*forest.traces[parents != forest.parents].tolist()}
+        return (trace for trace in traces if trace not in within)
 
     def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
         """Yield the span where each exception of a trace began, and whether another attempt made it good."""

@@ -280,7 +280,7 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
             *map(part, _PARTS),
             TableColumn(
                 "",
-                10,
+                12,
                 failure_text,
                 "error",
                 gap=2,

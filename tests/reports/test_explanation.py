@@ -244,7 +244,7 @@ def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
     alone = explained(folder, "-q", "request_id=id-A")
     assert re.search("^proxy_http_request A: one of 2 requests in trace ", texts(alone, "about")[0])
     said = texts(alone, "time")
-    assert said[0] == "200 µs = proxy 10 µs + queue 10 µs + handling 160 µs + response 20 µs"
+    assert said[0] == "– › A: 200 µs in 1 request = 10 µs queue + 160 µs handling + 10 µs route + 20 µs other"
     assert any("69 µs waiting before f ran" in text for text in said)
     assert any(text.endswith("30 µs running replica_handle_request A") for text in said)
     assert not any("receive_asgi" in text for text in said)

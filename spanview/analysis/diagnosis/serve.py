@@ -135,12 +135,7 @@ def unset_requests(facts: Facts) -> Finding:
     replicas = unset & facts.are_named(NameFlag.REPLICA)
     replicas[replicas] = (routes | failed)[above[replicas]]
     # A call to another deployment may have ended well: what was raised in its replica says that it didn't.
-    nested = (
-        facts.are_named(NameFlag.REPLICA)
-        & ~replicas
-        & (facts.forest.sums_above(failed) > 0)
-        & (facts.statuses == _UNSET)
-    )
+    nested = unset & facts.are_named(NameFlag.REPLICA) & ~replicas & (facts.forest.sums_above(failed) > 0)
     raised, _ = facts.read_again(np.flatnonzero(nested).tolist(), _has_exception)
     replicas[raised] = True
     routes[above[raised]] |= (unset & facts.are_named(NameFlag.ROUTE))[above[raised]]

@@ -247,7 +247,7 @@ def lanes_in(
         known_ends = ends.copy()
         unended = np.flatnonzero(ends == NO_TIME)
         known_ends[unended] = [until.get(row, NO_TIME) for row in forest.rows[unended].tolist()]
-    parents = _within_requests(forest, lane, starts, known_ends)
+    parents = within_requests(forest, lane, starts, known_ends)
     outermost = _outermost(parents, lane)
     tell(0.3)
     failed = failed == ERROR
@@ -339,7 +339,7 @@ def _outermost(parents: Places, lane: Places) -> Places:
     return outermost
 
 
-def _within_requests(forest: Forest, lane: Places, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Places:
+def within_requests(forest: Forest, lane: Places, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Places:
     """Return the parents of spans, where traces that a replica of Serve begins are below the request that it runs.
 
     FastAPI and others don't know of Serve's span and begin a trace of their own while it runs. Which one that is only

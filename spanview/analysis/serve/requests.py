@@ -422,11 +422,9 @@ def _failure(spans: Collection[Span]) -> Failure | None:
             return failure
         if _text(span.attributes, GRPC_STATUS).upper() not in GRPC_OK:
             return Failure.GRPC
-    raised = [
-        _text(event.attributes, "exception.type") for span in spans for event in span.events if event.is_exception
-    ]
+    raised = [event.attributes for span in spans for event in span.events if event.is_exception]
     if raised:
-        are_cancels = all(text.rpartition(".")[2] in CANCELLED for text in raised)
+        are_cancels = all(_text(event, "exception.type").rpartition(".")[2] in CANCELLED for event in raised)
         return Failure.CANCELLED if are_cancels else Failure.RAISED
     return Failure.ERROR if any(span.status.code_value == ERROR for span in spans) else None
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from threading import Event
+from time import time_ns
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +33,15 @@ from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces import traces_screen
-from spanview.tui.traces.preview import Preview
+from spanview.tui.traces.preview import Preview, _Known
 from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.workers import workers_screen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from spanview.tui.trace.stitched_trace import StitchedTrace
 
 FOLLOWING = FeedState(loading=False, following=True)
 PATH = "spans/7.txt"
@@ -225,6 +229,31 @@ async def test_the_preview_of_what_runs(host: FakeHost) -> None:
         await look.press("escape")
         host.end({7})
         await look.until_shown("at least 1,", "╌╌╌╌")
+
+
+@pytest.mark.usefixtures("host")
+async def test_the_preview_goes_on_however_long_it_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs goes on with the clock, as it does in the list; the time that is explained is the first of it."""
+    began_ns = time_ns() - 10**10
+    root = Builder().span("job", span=1, start=(began_ns - EPOCH_NS) / 1000, duration=None, resource=OF_SEVEN)
+    data, known_of, goes_on = Growing(), Preview._known_of, Event()
+    data.add(root, path=STARTED)
+
+    def known_once(preview: Preview, stitched: StitchedTrace, trace: int) -> _Known:
+        if preview._known is not None:
+            goes_on.wait()
+        return known_of(preview, stitched, trace)
+
+    monkeypatch.setattr(Preview, "_known_of", known_once)
+    async with looking_at(data=data, size=(180, 40)) as look:
+        await look.until_shown("so far 1")
+        length = look.screen.query_one(Waterfall).model.whole.length_ns
+        try:
+            await look.until_shown("the first 1")
+            assert look.screen.query_one(Waterfall).model.whole.length_ns > length
+        finally:
+            goes_on.set()
+        await look.until_shown("so far 1")
 
 
 @pytest.mark.parametrize(("has_ended", "said"), [(False, "◌ not yet seen to run"), (True, "! no attempt seen")])

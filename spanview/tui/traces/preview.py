@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from time import time_ns
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -10,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.cells import fixed
-from spanview.display.units import count
+from spanview.display.units import count, duration
 from spanview.index.lives import OpenEnd
 from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.work import Work
@@ -62,6 +64,16 @@ class _Known(NamedTuple):
     """What calls waited for, where Ray's own events say so."""
     is_over: bool = False
     """Whether nothing more becomes of its calls, as they say."""
+    until_ns: int = 0
+    """Until when it had lasted, where its time went."""
+
+    def going_on(self) -> _Known:
+        """Return what is known now, until it is asked again: what ran runs on."""
+        from spanview.analysis.ray.unended import Fate
+
+        now_ns = time_ns()
+        runs = {row: replace(span, seen_ns=now_ns) for row, span in self.unended.items() if span.fate is Fate.RUNS}
+        return self._replace(unended={**self.unended, **runs})
 
 
 class Preview(Vertical):
@@ -79,6 +91,8 @@ class Preview(Vertical):
         self._title = Static(Content(""), classes="heads")
         self._titled = ""
         """What it says, in any width."""
+        self._known: _Known | None = None
+        """What was said last."""
         self._answer_line = AnswerLine()
         """Where its time went."""
         self._answer_line.display = False
@@ -147,7 +161,8 @@ class Preview(Vertical):
         texts = answer_texts(answer, stitched.short_names, len(open_calls))
         shown = reasons if stitched.has_calls else {}
         waits, is_over = known.told_waits_in(trace), known.is_over(trace)
-        return _Known(unended, texts, shown, silent, open_calls, waits, is_over)
+        until_ns = max(stitched.whole.end_ns, *until.values(), 0)
+        return _Known(unended, texts, shown, silent, open_calls, waits, is_over, until_ns)
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
@@ -182,7 +197,7 @@ class Preview(Vertical):
         model, viewer = rows.model, self._list.viewer
         if self._list.is_left or not self.display:
             return
-        appearance = rows.appearance
+        appearance, self._known = rows.appearance, known
         appearance.take_unended(known.unended)
         appearance.reasons, appearance.silent, appearance.open_calls = known.reasons, known.silent, known.open_calls
         appearance.waits = known.waits
@@ -192,13 +207,15 @@ class Preview(Vertical):
         self._say_title(" " + "   ".join(parts))
         may_grow = viewer.feed_state.loading or (viewer.is_growing(model.trace) and not known.is_over)
         end = OpenEnd.RUNS if may_grow else model.open_end
-        self._answer_line.say(as_far_as_known(known.answer, end))
+        start_ns = model.whole.start_ns
+        is_first = end is OpenEnd.RUNS and duration(known.until_ns - start_ns) != duration(model.whole.length_ns)
+        self._answer_line.say(as_far_as_known(known.answer, end, is_first=is_first))
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()
         # That a trace has stopped growing changes nothing in it, and is known later than what is lost.
         if end is OpenEnd.RUNS or (known.open_calls and viewer.feed_state.following):
-            self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+            self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler, known))
 
     def _say_title(self, text: str) -> None:
         self._titled = text
@@ -208,15 +225,18 @@ class Preview(Vertical):
         """Say as much of the title as there is room for; there is none before the first time."""
         self._say_title(self._titled)
 
-    def _look_again(self, rows: Waterfall, ruler: RulerLine) -> None:
-        """Find out how far what runs has come, unless something else is shown or found out by now."""
-        if not rows.is_attached or self._list.is_left or self._work.is_busy:
+    def _look_again(self, rows: Waterfall, ruler: RulerLine, known: _Known) -> None:
+        """Find out how far what runs has come, unless something else is shown; it goes on with the clock until then."""
+        if not rows.is_attached or self._list.is_left or known is not self._known:
             return
-        if self._list.viewer.paused or not self._list.is_in_front:
-            self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+        is_seen = self._list.is_in_front and not self._list.viewer.paused
+        if is_seen and self._work.is_busy:
+            self._say(rows, ruler, known.going_on())
             return
-        stitched, trace = rows.model.stitched, rows.model.trace
-        self._work.begin(lambda _: self._known_of(stitched, trace), lambda known: self._say(rows, ruler, known))
+        if is_seen:
+            stitched, trace = rows.model.stitched, rows.model.trace
+            self._work.begin(lambda _: self._known_of(stitched, trace), lambda found: self._say(rows, ruler, found))
+        self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler, known))
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open the trace at the span that was double-clicked."""

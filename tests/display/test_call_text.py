@@ -107,7 +107,13 @@ def test_what_is_not_known_is_not_said() -> None:
             "likely worker start 98%, unknown 2%",
         ),
         ({WaitedFor.ACTOR: WaitSum(1, 192_000_000)}, "192 ms waiting, likely for its actor", "likely actor 100%"),
-        # Ray itself says so, all of it.
+        # Ray itself says so, all of it, or all but next to nothing.
+        ({WaitedFor.ACTOR: WaitSum(9, 192_000_000, 190_100_000)}, "192 ms waiting, for its actor", "actor 100%"),
+        (
+            {WaitedFor.ACTOR: WaitSum(9, 192_000_000, 190_000_000)},
+            "192 ms waiting, likely for its actor",
+            "likely actor 100%",
+        ),
         ({WaitedFor.ACTOR: WaitSum(1, 192_000_000, 192_000_000)}, "192 ms waiting, for its actor", "actor 100%"),
         (
             {WaitedFor.ARGUMENTS: WaitSum(2, 150_000_000, 150_000_000), WaitedFor.ACTOR: WaitSum(1, 42_000_000, 7)},

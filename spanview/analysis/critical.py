@@ -184,7 +184,6 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
 
 
 def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> ConsistentTraces:
-    """Let Serve's long polls, which nothing waits for, take no time; but for those that a trace ends with."""
     import numpy as np
 
     if not (polls := names.where(is_long_poll)):

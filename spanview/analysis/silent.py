@@ -157,8 +157,7 @@ def failure_in(attributes: Mapping[str, Any]) -> SilentFailure | None:
     for key in _HTTP_KEYS:
         code = text_of(attributes.get(key, ""))
         if failure_of_http(code) is not None:
-            why = ", its client has left" if code == "499" else ""
-            return SilentFailure(f"HTTP {code}", f"HTTP status {code}{why}")
+            return SilentFailure(f"HTTP {code}", f"HTTP status {code}{', its client has left' * (code == '499')}")
     code = text_of(attributes.get(GRPC_STATUS, ""))
     if code.upper() in GRPC_OK:
         return None

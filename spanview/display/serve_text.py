@@ -55,8 +55,8 @@ def status_text(key: RequestKey) -> str:
 
 def failures_text(group: RequestGroup) -> str:
     """Return how many have failed, and how, unless the status says it: `3 5xx`; nothing where none has."""
-    how = "" if group.failure is None or group.key.status == group.failure.value else f" {group.failure.value}"
-    return "" if group.failure is None else f"{group.errors:,}{how}"
+    how = "" if group.failure is None else f"{group.errors:,} {group.failure.value}"
+    return how.removesuffix(f" {group.key.status}")
 
 
 def counts_text(groups: Iterable[RequestGroup]) -> str:

@@ -236,28 +236,24 @@ class _Explanation:
         self._known = KnownCalls(store) if found.known is None else found.known
         self._requests = 0
         """How many requests of Serve are in the only trace, none of which is all of it."""
-        self._alone: TraceTree | None = None
-        """The tree of the one request that is explained."""
         self._rows = frozenset[int]()
-        """Of that."""
+        """Of the one request that is explained; empty where everything is."""
 
     def find_requests(self, asked: set[int]) -> None:
         """Find the requests that are a part of the only trace; if some rows are all of one, that alone is explained."""
         trace = self._traces[0]
-        tree, seen = self._store.tree(trace), seen_requests(self._store, [trace])
-        tops, nodes_of = {ROOT: NO_ROW}, defaultdict[int, list[int]](list)
+        tree, seen, tops = self._store.tree(trace), seen_requests(self._store, [trace]), {ROOT: NO_ROW}
         for node in tree.in_order() if seen else ():
             row, above = NO_ROW if tree.is_missing(node) else tree.rows[node], tops[tree.parents[node]]
             tops[node] = row if above == NO_ROW and row in seen else above
-            nodes_of[tops[node]].append(node)
-        self._requests = len(nodes_of.keys() - {NO_ROW, self._store.trace_table.root_row[trace]})
-        asked_of = {tops[node] for node, row in enumerate(tree.rows) if row in asked} if self._requests else {NO_ROW}
-        if len(asked_of) == 1 and NO_ROW not in asked_of:
-            self._alone = tree.of(sorted(nodes_of[asked_of.pop()]))
-            self._rows = frozenset(self._alone.rows)
+        parts = {*tops.values()} - {NO_ROW, self._store.trace_table.root_row[trace]}
+        self._requests = len(parts)
+        of_asked = {tops[node] for node, row in enumerate(tree.rows) if row in asked} if parts else set[int]()
+        if len(of_asked) == 1 and of_asked <= parts:
+            self._rows = frozenset(row for node, row in enumerate(tree.rows) if tops[node] in of_asked)
 
     def _is_asked(self, row: int) -> bool:
-        return self._alone is None or row in self._rows
+        return not self._rows or row in self._rows
 
     def statements(self, by: str, tell: Tell) -> Iterator[Statement]:
         """Yield all, topic by topic, the most important of each first."""
@@ -266,8 +262,8 @@ class _Explanation:
         if by:
             yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
             return
-        if self._alone is not None:
-            yield from self._of_request(self._traces[0], self._alone)
+        if self._rows:
+            yield from self._of_request(self._traces[0])
         else:
             yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
             tell(0.4)
@@ -278,7 +274,7 @@ class _Explanation:
         yield from self._failed_without_error()
         yield from self._retried()
         yield from self._cut_off()
-        yield from self._found(part(tell, 0.6, 1)) if self._alone is None else ()
+        yield from () if self._rows else self._found(part(tell, 0.6, 1))
 
     # -- where the time went -----------------------------------------------------------------------------------------
 
@@ -405,8 +401,8 @@ class _Explanation:
             Topic.ABOUT, f"{self._name_of_trace(trace)}: {title}", f"tree --trace {trace_id}", trace=trace, row=root
         )
         if self._requests:
-            are = "request of Serve is" if self._requests == 1 else "requests of Serve are"
-            text = f"{self._requests:,} {are} in this trace: explain -q request_id=ID tells of one alone"
+            held = f"{count(self._requests, 'request')} of Serve in this trace"
+            text = f"{held}: explain -q request_id=ID tells of one alone"
             yield Statement(Topic.TIME, text, "stats --by serve-request", trace=trace)
             yield from self._of_requests(_MOST_OF_TIME)
         until = known_until(unended)
@@ -420,9 +416,11 @@ class _Explanation:
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
         yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace])
 
-    def _of_request(self, trace: int, tree: TraceTree) -> Iterator[Statement]:
+    def _of_request(self, trace: int) -> Iterator[Statement]:
         """Yield the same of one request of Serve, which is a part of a trace."""
-        row, spans = tree.rows[tree.roots[0]], self._spans
+        whole, spans = self._store.tree(trace), self._spans
+        tree = whole.of([node for node, row in enumerate(whole.rows) if row in self._rows])
+        row = tree.rows[tree.roots[0]]
         within = f"one of {count(self._requests, 'request')} in trace {self._id(trace)}"
         text = f"{self._short(self._texts[spans.name[row]])}: {within}, which began as {self._name_of_trace(trace)}"
         yield Statement(Topic.ABOUT, text, f"tree --trace {self._id(trace)}", trace=trace, row=row)

@@ -16,6 +16,7 @@ from spanview.analysis.ray.names import RAN, SUBMITTED
 from spanview.analysis.ray.reasons import open_among, reasons_of
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.reused_ids import ReusedIds, reused_ids
+from spanview.analysis.serve.calls import is_serve_call
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
-_TO_REPLICA: Final = re.compile(r"ServeReplica:\S*\.handle_request")
-"""As in `ServeReplica:app:Model.handle_request_with_rejection ray.remote`, which a proxy or a handle submits."""
 _STARTS_REPLICA: Final = f".initialize_and_get_metadata{RAN}"
 """As in `ServeReplica:app:Model.initialize_and_get_metadata ray.remote_worker`."""
 _MAX_RECORDS: Final = 20_000
@@ -65,7 +64,7 @@ def _flags_of(text: str) -> NameFlag:
     """Return the flags of a name."""
     name = NameFlag(0)
     if text.endswith(SUBMITTED):
-        name |= NameFlag.SUBMITTED | (NameFlag.TO_REPLICA if _TO_REPLICA.match(text) else 0)
+        name |= NameFlag.SUBMITTED | (NameFlag.TO_REPLICA if is_serve_call(text) else 0)
     elif text.endswith(RAN):
         name |= NameFlag.RAN | (NameFlag.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
         name |= NameFlag.REPLICA_STARTS if text.endswith(_STARTS_REPLICA) else 0

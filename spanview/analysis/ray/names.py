@@ -56,9 +56,7 @@ _OWN_CLASSES: Final = frozenset(
     }
 )
 """Classes of Ray 2.60 whose actors run no code of the program; spans name them without their modules."""
-_LONG_POLL: Final = re.compile(
-    rf"(?:ProxyActor\.receive_\w+_messages|ServeController(?:Avatar)?\.listen_for_change\w*){RAN}"
-)
+_LONG_POLL: Final = re.compile(rf"(?:ProxyActor\.receive_\w+_messages|ServeController\w*\.listen_for_\w+){RAN}")
 
 
 def call_names(store: Store) -> NameNumbers:

@@ -114,7 +114,7 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         route=_spread(request.route_ns for request in requests),
         other=_spread(request.other_ns for request in requests),
         nested_queue=_spread(request.nested_queue_ns for request in requests),
-        sums=_sums(known),
+        sums=Sums(*(sum(getattr(request, f"{part}_ns") or 0 for request in known) for part in Sums.__slots__)),
         nested_queues=summed(queue for request in known for queue in request.nested_queues),
         histogram=histogram(totals),
         model_calls=joined(called),
@@ -124,17 +124,6 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
             if field.measured is Measured.TIME
         },
     )
-
-
-def _sums(known: Iterable[Request]) -> Sums:
-    times = (
-        (
-            *(request.total_ns, request.queue_ns, request.handling_ns, request.route_ns, request.other_ns),
-            request.nested_queue_ns,
-        )
-        for request in known
-    )
-    return Sums(*(sum(time or 0 for time in column) for column in zip([0] * 6, *times, strict=True)))
 
 
 def _slowest_first(request: Request) -> tuple[bool, int, int]:

@@ -280,7 +280,7 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
             *map(part, _PARTS),
             TableColumn(
                 "",
-                12,
+                10,
                 failure_text,
                 "error",
                 gap=2,

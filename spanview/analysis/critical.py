@@ -19,8 +19,8 @@ From the start of the root to the latest end, each moment is blamed on one span.
 4. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
-
-5. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
+5. A span likely waits for a call that another one submitted, too, as `awaited` finds it; then the path isn't sure.
+6. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
    one: nothing waits for them.
 
 Of several that end together, the one that started first counts. The path knows no more than the spans: what ended in
@@ -34,12 +34,14 @@ A trace that leaves something open, such as a missing parent or impossible times
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
-from spanview.analysis.ray.names import is_long_poll
+from spanview.analysis.ray.awaited import awaited_elsewhere
+from spanview.analysis.ray.names import is_long_poll, short_names
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
@@ -174,12 +176,22 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
     lasts[trees.traces[by_end]] = by_end
     lasts[ends_of[lasts] == NO_TIME] = ROOT
+    waited = _waited_for(settled.parents, settled.ends, by_end.tolist())
+    awaiting = awaited_elsewhere(trees, trees.tree.parents, names)
+    likely = [*zip(*(column.tolist() for column in awaiting), strict=True)]
+    for node, attempt in likely:
+        insort(waited[node], attempt, key=settled.ends.__getitem__)
     # What is found backwards is turned round at the end.
-    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), by_end.tolist(), _queued(trees, names), tell)
+    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), waited, _queued(trees, names), tell)
     blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in stretches)
     nodes, are_waits = np.divmod(blamed, 2)
     pairs = zip(lasts.tolist(), settled.doubts, strict=True)
     reasons = ["no span has a time" if last == ROOT else doubts for last, doubts in pairs]
+    own = np.flatnonzero(np.isin(blamed, 2 * awaiting[0]))
+    begun = {*zip(nodes[own].tolist(), starts[own].tolist(), strict=True)}
+    taken = [(node, attempt) for node, attempt in likely if (node, settled.ends[attempt]) in begun]
+    for index, doubt in _likely_awaited(trees, names, taken).items():
+        reasons[index] = ", ".join(filter(None, (reasons[index], doubt)))
     return Paths(nodes, starts, ends, are_waits.astype(np.bool_), len(nodes) - np.array(counts[::-1]), reasons)
 
 
@@ -196,6 +208,23 @@ def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> 
     return replace(settled, ends=ends.tolist())
 
 
+def _likely_awaited(trees: Trees, names: Interned, taken: Iterable[tuple[int, int]]) -> dict[int, str]:
+    """Return by trace, in words, what spans on its path likely awaited that others had called."""
+    pairs_of, tree = defaultdict[int, list[tuple[int, int]]](list), trees.tree
+    for node, attempt in taken:
+        pairs_of[int(trees.traces[node])].append((node, attempt))
+    said = {index: f"{len(pairs)} spans likely awaited calls of others" for index, pairs in pairs_of.items()}
+    for index, ((node, attempt), *others) in pairs_of.items():
+        if not others:
+            caller = tree.parents[tree.parents[attempt]]
+            numbers = (tree.spans.name[tree.rows[of]] for of in (node, attempt, caller) if not tree.is_missing(of))
+            texts = [names.texts[number] for number in numbers]
+            short = short_names(texts, names)
+            span, call, *callers = (short.get(text, text) for text in texts[: 2 + (caller != ROOT)])
+            said[index] = f"{span} likely awaited {call}" + "".join(f" (called in {text})" for text in callers)
+    return said
+
+
 def _queued(trees: Trees, names: Interned) -> frozenset[int]:
     """Return the nodes that are replicas below their routings."""
     import numpy as np
@@ -209,19 +238,20 @@ def _queued(trees: Trees, names: Interned) -> frozenset[int]:
 
 
 def _stretches(
-    traces: ConsistentTraces, lasts: Sequence[int], by_end: Sequence[int], queued: frozenset[int], tell: Tell
+    traces: ConsistentTraces, lasts: Sequence[int], waited: Mapping[int, list[int]], queued: frozenset[int], tell: Tell
 ) -> tuple[list[int], list[int], list[int], list[int]]:
     """Return the stretches of paths, by where they end, the latest of each first.
 
     Args:
         lasts: The node of each path that ends last; `ROOT` for a path without stretches.
+        waited: The nodes that each node may go back to, by end; they are used up.
 
     Returns:
         Twice the node that is to blame, and one more for a wait; the start; the end; and how many there are before each
         path, and in all.
     """
     parents, starts, ends = traces.parents, traces.starts, traces.ends
-    waited, finished = _waited_for(parents, ends, by_end), bytearray(len(parents))
+    finished = bytearray(len(parents))
     replicas: dict[int, int] = {}
     """By its routing, the replica that was queued since the routing started."""
     blamed, since_ns, until_ns, counts = list[int](), list[int](), list[int](), [0]

@@ -16,6 +16,7 @@ told              Ray's own word on calls, by its events
 meanwhile         what went on while one waited, where that isn't known
 known_calls       what is known of all calls, found once for whoever asks of one trace after the other
 workers           who a process is: pid, node, actor or replica
+awaited           calls that a span likely awaited though another one had submitted them
 lanes             what each process did over time
 writers           which processes have written spans, and whether they are alive
 unended           what has become of spans without an end

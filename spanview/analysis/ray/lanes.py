@@ -38,6 +38,7 @@ import numpy as np
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
+from spanview.analysis.ray.awaited import awaited_elsewhere
 from spanview.analysis.ray.names import call_names, is_long_poll, uncounted_names
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
@@ -389,7 +390,7 @@ def _own_stretches(
     """Return when nothing below a span runs, or waits to run in another process, while the span does itself.
 
     A span that waited is preceded by a row for its wait: of a Ray call from its submission, of a request to Serve from
-    its routing.
+    its routing. What a span likely awaited that another one had submitted is a row below it.
     """
     store, count = forest.store, len(forest)
     crossing = np.flatnonzero(parents >= 0)
@@ -405,7 +406,11 @@ def _own_stretches(
     since = np.where(called, ends[above], np.where(routed, starts[above], starts[crossing]))
     waited = (since != NO_TIME) & (starts[crossing] > since)
     waits, of = crossing[waited], above[waited]
-    stretches = stretches_in(np.append(starts, since[waited]), np.append(ends, starts[waits]), np.append(parents, of))
+    awaiting, attempts = awaited_elsewhere(forest, forest.parents, store.names)
+    since = np.append(since[waited], np.maximum(starts[awaiting], forest.of("end_ns")[forest.parents[attempts]]))
+    until = np.append(starts[waits], ends[attempts])
+    of = np.append(of, awaiting)
+    stretches = stretches_in(np.append(starts, since), np.append(ends, until), np.append(parents, of))
     if stretches is None:
         return None
     owners, begins, stops = stretches

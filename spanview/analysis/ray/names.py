@@ -61,7 +61,12 @@ _LONG_POLL: Final = re.compile(rf"(?:ProxyActor\.receive_\w+_messages|ServeContr
 
 def call_names(store: Store) -> NameNumbers:
     """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
-    return store.names.where(_submits_call), store.names.where(_runs_call)
+    return numbers_of_calls(store.names)
+
+
+def numbers_of_calls(names: Interned) -> NameNumbers:
+    """Return what `call_names` does of the names of a store."""
+    return names.where(_submits_call), names.where(_runs_call)
 
 
 def _submits_call(name: str) -> bool:

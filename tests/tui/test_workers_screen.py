@@ -746,6 +746,6 @@ def test_what_was_lost_counts_everywhere() -> None:
     starts = [EPOCH_NS + us * 1_000 for us in (0, 20, 95)]
     assert [model.idle_before(0, ns) for ns in starts] == [None, 10_000, 25_000]
     # It may have run on, as it is said of the gap.
-    texts = {column.head: column.text(0) for column in workers_table(model).columns if column.parts is None}
+    texts = {column.head: column.said(0) for column in workers_table(model).columns if column.parts is None}
     assert (texts["BUSY"], texts["OF OWN"], texts["MAX GAP"]) == ("≥ 65%", "≥ 65%", "≤ 25 µs")
     assert (model.at_least(0, 0.65), model.at_least(0, 1.0)) == ("≥ ", "")

@@ -93,6 +93,7 @@ class CallGroup:
     calls: int
     ended: int
     cut_off: int
+    cancelled: int
     failed: int
     retried: int
     no_attempt: int

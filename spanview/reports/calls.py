@@ -90,21 +90,31 @@ _NO_END: Final = _number(
     "NO END", "no_end", "calls whose last attempt has no end, and no process shows whether it runs", width=9
 )
 _CUT_OFF: Final = _number(
-    "CUT OFF", "cut_off", "calls whose last attempt was cancelled, or cut off as its process was told to end", width=9
+    "CUT OFF", "cut_off", "calls whose last attempt was cut off, as its process was told to end", width=9
 )
+_CANCELLED: Final = _number("CANCELLED", "cancelled", "calls whose last attempt was cancelled while it ran", width=11)
 _FAILED: Final = _number("FAILED", "failed", "calls that failed for good or were lost", width=9, style="error", goes=1)
-_GOES_LATER: Final = {_NO_ATTEMPT: 8, _RUNNING: 8, _LOST: 9, _NO_END: 8, _CUT_OFF: 8, _FAILED: 4, _RETRIED: 4}
+_GOES_LATER: Final = {
+    _NO_ATTEMPT: 8,
+    _RUNNING: 8,
+    _LOST: 9,
+    _NO_END: 8,
+    _CUT_OFF: 8,
+    _CANCELLED: 8,
+    _FAILED: 4,
+    _RETRIED: 4,
+}
 """When columns go that count any; those that count none have no better claim than figures that come with room.
 
 What is lost, or runs, is the last to go.
 """
-_ONLY_WHERE_ANY: Final = frozenset((_RUNNING, _LOST, _NO_END, _CUT_OFF))
+_ONLY_WHERE_ANY: Final = frozenset((_RUNNING, _LOST, _NO_END, _CUT_OFF, _CANCELLED))
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _number("CALLS", "calls", "how many calls", goes=6),
     counted(
         "ENDED",
         "ended",
-        "calls whose last attempt ended without an error, and wasn't cut off",
+        "calls whose last attempt ended without an error, and was neither cut off nor cancelled",
         _unless_generator(lambda function: function.ended),
         width=_COUNT,
         comes=4,
@@ -116,6 +126,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _LOST,
     _NO_END,
     _CUT_OFF,
+    _CANCELLED,
     _number("ATTEMPTS", "attempts", "how often they were seen to run", width=10, comes=10),
     _number("ERRORS", "errors", "attempts that failed", style="error", comes=10),
     _number("SUBMIT FAILED", "submit_errors", "calls that could not be submitted", width=15, style="error", comes=10),

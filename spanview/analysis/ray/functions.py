@@ -11,7 +11,7 @@ from spanview.analysis.forest_selftime import exact
 from spanview.analysis.intervals import compact, most_at_once_of_each
 from spanview.analysis.percentiles import histogram
 from spanview.analysis.ray.call_groups import CallsBy, call_groups
-from spanview.analysis.ray.exits import cut_off_among, exits_among
+from spanview.analysis.ray.exits import cut_off_among, exits_among, is_cancelled
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
@@ -58,7 +58,7 @@ class Function:
     no_attempt: int = 0
     """Calls without an attempt and without an error, those below left out; those of them that failed are there, too."""
     ended: int = 0
-    """Calls whose last attempt ended without an error, and wasn't cut off."""
+    """Calls whose last attempt ended without an error, and was neither cut off nor cancelled."""
     running: int = 0
     """Calls whose last attempt runs, as its process shows."""
     lost: int = 0
@@ -66,7 +66,9 @@ class Function:
     no_end: int = 0
     """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
     cut_off: int = 0
-    """Calls whose last attempt was cut off, as by `ray.cancel`, or as its process was told to end."""
+    """Calls whose last attempt was cut off, as its process was told to end."""
+    cancelled: int = 0
+    """Calls whose last attempt was cancelled while it ran."""
     failed: int = 0
     """Calls whose last attempt failed or was lost, that were never submitted, or that failed, as Ray says."""
     waits_ns: Sequence[int] = field(default_factory=list)
@@ -219,11 +221,13 @@ def _counted(
     is_cut_off = np.zeros(len(calls), np.bool_)
     final = attempts[calls.firsts[1:][has_ended] - 1]
     is_cut_off[has_ended] = np.isin(final, [*cut_off_among(store, final)])
+    was_interrupted = is_cut_off.copy()
+    was_interrupted[is_cut_off] = [is_cancelled(store, row) for row in final[is_cut_off[has_ended]].tolist()]
     has_ended &= ~is_generator & ~is_cut_off
     is_open = np.zeros(len(calls), np.bool_)
     is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
     fates = (Fate.RUNS, Fate.LOST, Fate.CANCELLED)
-    runs, is_lost, is_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
+    runs, is_lost, was_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
     is_lasting = is_refused | is_lost
     is_told = np.isin(attempts[last], [*calls.told_failures])
     is_lasting[has_any] |= has_failed[last] | is_told
@@ -254,8 +258,9 @@ def _counted(
         count_of(functions[has_ended]),
         count_of(functions[runs]),
         count_of(functions[is_lost]),
-        count_of(functions[is_open & ~runs & ~is_lost & ~is_cancelled]),
-        count_of(functions[is_cut_off | is_cancelled]),
+        count_of(functions[is_open & ~runs & ~is_lost & ~was_cancelled]),
+        count_of(functions[is_cut_off & ~was_interrupted]),
+        count_of(functions[was_interrupted | was_cancelled]),
         count_of(functions[is_lasting]),
         waited,
         [sum(of_function) for of_function in waited],

@@ -250,7 +250,7 @@ def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None
     calls = [call for call in calls_of(store) if call.function == "__main__.wide"]
     became = outcomes_of(store, calls, {})
     assert [(each.outcome.key, each.certainty) for each in became.values()] == [("cancelled", Certainty.LIKELY)] * 3
-    counted = {each.function: (each.calls, each.ended, each.cut_off) for each in functions_of(store, calls_of(store))}
+    counted = {each.function: (each.calls, each.ended, each.cancelled) for each in functions_of(store, calls_of(store))}
     assert counted["__main__.wide"] == (3, 0, 3)
 
 

@@ -58,7 +58,7 @@ class Attempt:
     is_over: bool = False
     """Whether the drivers of its session have ended."""
     asked: str = ""
-    """What it asks for, as in `1 CPU and a runtime environment of its own`."""
+    """What it asks for, as in `1 CPU and a runtime environment`."""
     is_first: bool = False
     """Whether its worker ran nothing before."""
 
@@ -172,7 +172,7 @@ def _asked(info: Mapping[str, Any]) -> str:
     units = {"CPU", "GPU"}
     amounts = ", ".join(f"{amount:g} {name}{'s' * (amount > 1 and name in units)}" for name, amount in wanted)
     environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
-    return " and ".join(filter(None, (amounts, "a runtime environment of its own" * bool(environment))))
+    return " and ".join(filter(None, (amounts, "a runtime environment" * bool(environment))))
 
 
 def _is_over(folder: Path) -> bool:

@@ -60,12 +60,15 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
+    from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
 
 _MOST_NAMES: Final = 3
 """So many names have parts of their own."""
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
+_MOST_IDLE_NS: Final = 6_000_000
+"""Of a caller's own time between what it awaited and what it does next."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 
@@ -140,6 +143,8 @@ class PathStretch(NamedTuple):
     """Of the span that its time counts for; empty for a parent that was not seen."""
     row: int
     """The row of the span that is to blame; `NO_ROW` for a parent that was not seen."""
+    is_awaited: bool = True
+    """Whether its caller went on at once when it had ended; a Ray call that it worked on after may never be awaited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +238,29 @@ def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TI
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows)]
+    are_awaited = _are_awaited(store.spans, tree, pieces)
+    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_awaited)]
+
+
+def _are_awaited(spans: SpanTable, tree: TraceTree, pieces: _Pieces) -> list[bool]:
+    """Return for each stretch of a path whether it is in no Ray call that a span above it may have worked beside."""
+    order, parents, count = [*tree.in_order()], tree.parents, len(tree.rows)
+    places, lasts, attempts = [0] * len(order), [0] * len(order), [0] * len(order)
+    for place, node in enumerate(order):
+        places[node] = lasts[node] = place
+        above = 0 if parents[node] == ROOT else attempts[parents[node]]
+        attempts[node] = above + (node < count and spans.kind[tree.rows[node]] == CONSUMER)
+    for node in reversed(order):
+        if parents[node] != ROOT:
+            lasts[parents[node]] = max(lasts[parents[node]], lasts[node])
+    are_awaited, worked = list[bool](), ROOT
+    own = (pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, [_CODES[Doing.RUNNING], _CODES[Doing.FAILING]])
+    for node, is_own in zip(pieces.nodes[::-1].tolist(), own[::-1].tolist(), strict=True):
+        is_below = worked != ROOT and places[worked] < places[node] <= lasts[worked]
+        are_awaited.append(not (is_below and attempts[node] > attempts[worked]))
+        if not is_below:
+            worked = node if is_own else ROOT
+    return are_awaited[::-1]
 
 
 def typical_answers(

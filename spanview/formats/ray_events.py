@@ -62,7 +62,7 @@ class TaskUpdate(NamedTuple):
     resources: str
     """What it asks for, as in `1 CPU, 2 GPU`."""
     has_environment: bool
-    """Whether it has a runtime environment of its own."""
+    """Whether it has a runtime environment, its own or its job's."""
     error: str
     """The type of its error, as `WORKER_DIED`."""
     message: str

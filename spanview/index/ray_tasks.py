@@ -33,7 +33,7 @@ _MOST_WAITING: Final = 500_000
 """Lines that wait until they are merged with fewer than half as many attempts: 67 bytes each."""
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
-_OWN: Final = "a runtime environment of its own"
+_OWN: Final = "a runtime environment"
 _SEVERAL: Final = re.compile(r"(?<![\d.])(?!(?:0\.\d+|1) )[\d.]+ [CG]PU\b")
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]

@@ -439,7 +439,11 @@ class _Explanation:
             if reason is not None:
                 text += f", {reason_text(self._store, reason)}"
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
-            text = f"at +{duration(stretch.start_ns - begin)}: {duration(stretch.ns)} {text}"
+            unended = None if reason is not None else self._unended.get(stretch.row)
+            if unended is not None or not stretch.is_awaited:
+                certainty = Certainty.LIKELY
+            most = "at most " if unended is not None and unended.is_told else ""
+            text = f"at +{duration(stretch.start_ns - begin)}: {most}{duration(stretch.ns)} {text}"
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
@@ -629,11 +633,13 @@ class _Explanation:
             attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
             rows = [row for call in retried for row in call.attempts[-1:]]
             last = [self._spans.status[row] == ERROR or self._is_lost(row) for row in rows]
+            traces = {self._spans.trace[row] for row, has_failed in zip(rows, last, strict=True) if has_failed}
+            so_far = " so far" if traces & self._growing else ""
             ended = (
                 f"the last one {'was lost, too' if self._is_lost(rows[0]) else 'failed'}"
                 if len(last) == 1 and last[0]
                 else f"{count(sum(last), 'call')} failed for good"
-                if any(last)
+                if any(last) and not so_far
                 else ""
             )
             calls_text = f"{count(len(retried), 'call')} of {self._short(function + RAN)}"
@@ -646,7 +652,7 @@ class _Explanation:
                 text = text if is_seen else f"{calls_text}: {whose} restarted, as Ray says"
             else:
                 again = f"{'was' if len(retried) == 1 else 'were'} tried again, as Ray says"
-                text = f"{calls_text} {f'took {attempts:,} attempts' if is_seen else again}"
+                text = f"{calls_text} {f'took {attempts:,} attempts{so_far}' if is_seen else again}"
             why = self._why_again(newest.attempts) if len(newest.attempts) > 1 else ""
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
@@ -721,6 +727,12 @@ class _Explanation:
 
     def _ids(self, row: int) -> tuple[int, int]:
         return self._store.trace_table.trace_id(self._spans.trace[row]), self._spans.span_id[row]
+
+    @cached_property
+    def _growing(self) -> frozenset[int]:
+        """The traces in which something may still run."""
+        asked = None if self._store.ask_lives is None else cast("Running", self._store.ask_lives(self._store))
+        return frozenset() if asked is None else asked.growing()
 
     @cached_property
     def _calls(self) -> Calls:

@@ -362,9 +362,12 @@ def test_an_attempt_without_an_end_has_one_where_ray_says_so(tmp_path: Path, *, 
         line_of(task, {"1": EPOCH_NS + 50_000, "8": EPOCH_NS + 90_000}, attempt=1),
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
-    first, *_ = texts(explained(folder), "time")
+    document = explained(folder)
+    first, *_ = texts(document, "time")
     said = "40 µs waiting between attempts of f" if says_end else "70 µs after an attempt of f without an end began"
     assert said in first
+    at_most = [row["certainty"] for row in document["rows"] if row["text"].startswith("at +20 µs: at most 30 µs")]
+    assert at_most == ["likely"] * says_end
 
 
 @pytest.mark.parametrize("call", ["ServeController.__init__", "ServeReplica:default:Front.push_proxy_handle"])
@@ -478,6 +481,37 @@ def test_what_was_cut_off_is_said_to_be(tmp_path: Path) -> None:
     said = texts(explained(folder_of(tmp_path, documents)), "unseen")
     assert said.pop() == "2 attempts have no error, but were cut off, as by ray.cancel, SIGTERM or sys.exit"
     assert said == ["f1 was cancelled while it ran: KeyboardInterrupt", "f2 was cut off while it ran: SystemExit: 3"]
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_call_beside_which_its_caller_worked_is_likely_awaited_at_most(tmp_path: Path, *, goes_on: bool) -> None:
+    """Where a caller has time of its own after a call, nothing shows that it awaited it; where it ends, that does."""
+    build = Builder()
+    documents = [
+        build.span("main", span=1, start=0, duration=30_000 if goes_on else 8_500),
+        build.span("f ray.remote", span=2, parent=1, start=10, duration=5, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=3, parent=2, start=100, duration=7_900, kind="CONSUMER"),
+    ]
+    rows = explained(folder_of(tmp_path, documents))["rows"]
+    certainties = [row["certainty"] for row in rows if row["text"].endswith(": 7.90 ms running f")]
+    assert certainties == ["likely" if goes_on else "certain"]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, is_there: bool) -> None:
+    """Another one may follow one that failed."""
+    build, now = Builder(), (time.time_ns() - EPOCH_NS) // 1_000
+    process = {"host.name": platform.node(), "process.pid": os.getpid() if is_there else 2**31 - 1}
+    documents = [
+        build.span("job", span=1, start=now, duration=None, resource=process),
+        build.span("f ray.remote", span=2, parent=1, start=now + 1, duration=1, kind="PRODUCER", resource=process),
+        *(
+            build.span("f ray.remote_worker", parent=2, start=start, duration=5, kind="CONSUMER", status="ERROR")
+            for start in (now + 10, now + 20)
+        ),
+    ]
+    (retried,) = texts(explained(folder_of(tmp_path, documents)), "retried")
+    assert retried == f"1 call of f took 2 attempts{' so far' if is_there else ''}; the last one failed"
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -344,7 +344,7 @@ def test_a_runtime_environment_is_asked_for(recording: str) -> None:
     assert tasks is not None
     names = [tasks.names.texts[name] for name in tasks["name"].tolist()]
     asked = {name: tasks.asked(index) for index, name in enumerate(names)}
-    own = "a runtime environment of its own"
+    own = "a runtime environment"
     assert [name for name, text in asked.items() if text.endswith(own)] == ["own_worker"]
     assert asked["own_worker"] == own
     assert asked["never"] == "1 GPU"

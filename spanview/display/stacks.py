@@ -212,3 +212,9 @@ def raised_in(text: str) -> list[str]:
     # Each key asks this of what it shows.
     stacks = stacks_of(text) if len(text) <= _LONGEST_MESSAGE and _REMOTE.match(text) else []
     return stacks[-1].raised if stacks else []
+
+
+def first_line(text: str) -> str:
+    """Return what a message says in one line: what a worker raised, where Ray passes that on."""
+    text = text.strip(" \r\n")
+    return (raised_in(text) or text.partition("\n"))[0]

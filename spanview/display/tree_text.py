@@ -12,6 +12,7 @@ from spanview.display.call_text import without_attempt_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
+from spanview.display.stacks import first_line
 from spanview.display.trace_words import (
     COMPLETE,
     PARENT_NOT_SEEN,
@@ -199,4 +200,4 @@ def error_text(store: Store, row: int) -> str:
     description = store.span(row).status.description
     if is_exit(description):
         return "AsyncioActorExit: exit_actor was called, which is no failure"
-    return sanitise(description.strip(" \r\n").split("\n")[0], _MAX_MESSAGE_LENGTH) if description else "ERROR"
+    return sanitise(first_line(description), _MAX_MESSAGE_LENGTH) if description else "ERROR"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from spanview.display.stack_text import FoldedStack
-from spanview.display.stacks import raised_in, stacks_of
+from spanview.display.stacks import first_line, raised_in, stacks_of
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def test_what_a_worker_raised() -> None:
     assert raised_in(f"{message}\n{remote}") == ["ValueError: bad"]
     assert raised_in("RayTaskError(ValueError): " + f"{message}\n{remote}") == ["ValueError: bad"]
     assert raised_in("ray::f is a name") == []
+    said = [first_line(text) for text in (f"\n{message}\n{remote}", "ray::f is a name", "\n one\ntwo")]
+    assert said == ["ValueError: bad", "ray::f is a name", "one"]
     # Keys wait for it.
     assert raised_in(f"{message}\n{remote}{'!' * 1_000_000}") == []
 

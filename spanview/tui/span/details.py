@@ -17,7 +17,7 @@ from spanview.display.cells import fitting, fixed, right
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import LOG, RAW, SECTIONS, DetailView, detail_lines, empty_sections, section_titles
-from spanview.display.stacks import raised_in
+from spanview.display.stacks import first_line
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.log.span_logs import SpanLogs, of_span
@@ -73,10 +73,8 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
     needed = [" " * _SHORTEST_ERROR if has_error else said, *rest]
     name = fitting(names, room - cell_len("   ".join(filter(None, needed))) - 1)
     if has_error:
-        text = (span.status.description or "").strip(" \r\n")
-        first_line = (raised_in(text) or text.partition("\n"))[0]
         left = room - cell_len("   ".join(filter(None, (name, *rest)))) - 1
-        said = sanitise(first_line, max(_SHORTEST_ERROR, left))
+        said = sanitise(first_line(span.status.description or ""), max(_SHORTEST_ERROR, left))
     return "   ".join(filter(None, (f"{name} {said}".rstrip(), *rest)))
 
 

@@ -69,6 +69,8 @@ _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
 _MOST_IDLE_NS: Final = 6_000_000
 """Of a caller's own time between what it awaited and what it does next."""
+_MOST_ASKED: Final = 100
+"""Stretches of which it is asked what was on its way meanwhile, the longest; nobody is sure of the others."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 
@@ -143,8 +145,9 @@ class PathStretch(NamedTuple):
     """Of the span that its time counts for; empty for a parent that was not seen."""
     row: int
     """The row of the span that is to blame; `NO_ROW` for a parent that was not seen."""
-    is_awaited: bool = True
-    """Whether its caller went on at once when it had ended; a Ray call that it worked on after may never be awaited."""
+    is_sure: bool = True
+    """Whether that is sure: in a Ray call, its caller went on at once when it had ended; of a caller's own time, no
+    other call was on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,29 +241,66 @@ def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TI
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    are_awaited = _are_awaited(store.spans, tree, pieces)
-    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_awaited)]
+    are_sure = (_are_awaited(store.spans, tree, pieces) & ~_may_await(store, tree, pieces)).tolist()
+    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_sure)]
 
 
-def _are_awaited(spans: SpanTable, tree: TraceTree, pieces: _Pieces) -> list[bool]:
-    """Return for each stretch of a path whether it is in no Ray call that a span above it may have worked beside."""
-    order, parents, count = [*tree.in_order()], tree.parents, len(tree.rows)
-    places, lasts, attempts = [0] * len(order), [0] * len(order), [0] * len(order)
+def _places(tree: TraceTree) -> tuple[list[int], list[int], list[int]]:
+    """Return all nodes, parents first; the place of each in that order, and that of the last which is below it."""
+    order = [*tree.in_order()]
+    places, lasts = [0] * len(order), [0] * len(order)
     for place, node in enumerate(order):
         places[node] = lasts[node] = place
-        above = 0 if parents[node] == ROOT else attempts[parents[node]]
-        attempts[node] = above + (node < count and spans.kind[tree.rows[node]] == CONSUMER)
     for node in reversed(order):
-        if parents[node] != ROOT:
-            lasts[parents[node]] = max(lasts[parents[node]], lasts[node])
+        if (parent := tree.parents[node]) != ROOT:
+            lasts[parent] = max(lasts[parent], lasts[node])
+    return order, places, lasts
+
+
+def _are_awaited(spans: SpanTable, tree: TraceTree, pieces: _Pieces) -> Flags:
+    """Return for each stretch of a path whether it is in no Ray call that a span above it may have worked beside."""
+    (order, places, lasts), count = _places(tree), len(tree.rows)
+    attempts = [0] * len(order)
+    for node in order:
+        above = 0 if tree.parents[node] == ROOT else attempts[tree.parents[node]]
+        attempts[node] = above + (node < count and spans.kind[tree.rows[node]] == CONSUMER)
     are_awaited, worked = list[bool](), ROOT
-    own = (pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, [_CODES[Doing.RUNNING], _CODES[Doing.FAILING]])
+    own = (pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, _RUNS)
     for node, is_own in zip(pieces.nodes[::-1].tolist(), own[::-1].tolist(), strict=True):
         is_below = worked != ROOT and places[worked] < places[node] <= lasts[worked]
         are_awaited.append(not (is_below and attempts[node] > attempts[worked]))
         if not is_below:
             worked = node if is_own else ROOT
-    return are_awaited[::-1]
+    return np.array(are_awaited[::-1], np.bool_)
+
+
+def _may_await(store: Store, tree: TraceTree, pieces: _Pieces) -> Flags:
+    """Return for each stretch in which a span ran whether Ray calls of its process were on their way meanwhile."""
+    _, places, lasts = _places(tree)
+    spans, submits, found = store.spans, call_names(store)[0], np.zeros(len(pieces.nodes), np.bool_)
+    calls = defaultdict[int, list[tuple[int, int, int]]](list)
+    for node, row in enumerate(tree.rows):
+        if spans.kind[row] == PRODUCER and spans.name[row] in submits and spans.end_ns[row] != NO_TIME:
+            ends = [
+                NO_TIME if tree.is_missing(child) else spans.end_ns[tree.rows[child]] for child in tree.children(node)
+            ]
+            # Until its end is known, a call is on its way.
+            end = max(ends) if ends and NO_TIME not in ends else np.iinfo(np.int64).max
+            calls[spans.process[row]].append((node, spans.end_ns[row], end))
+    own = np.flatnonzero((pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, _RUNS) & bool(calls))
+    if len(own) > _MOST_ASKED:
+        found[own] = True
+        own = own[np.argsort(pieces.ns[own])[-_MOST_ASKED:]]
+    nodes = pieces.nodes[own].tolist()
+    for index, node in zip(own, nodes, strict=True):
+        begin = int(pieces.starts[index]) + _MOST_IDLE_NS
+        until = int(pieces.starts[index]) + int(pieces.ns[index]) - _MOST_IDLE_NS
+        of_process = calls.get(spans.process[tree.rows[node]], ())
+        found[index] = any(
+            since < until and end > begin and not places[call] < places[node] <= lasts[call]
+            for call, since, end in of_process
+        )
+    return found
 
 
 def typical_answers(
@@ -356,6 +396,7 @@ def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
 _DOINGS: Final = (*Doing,)
 _CODES: Final = {doing: code for code, doing in enumerate(_DOINGS)}
 _WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.UNENDED, Doing.LIVING, Doing.QUEUED))
+_RUNS: Final = [_CODES[Doing.RUNNING], _CODES[Doing.FAILING]]
 _NONE: Final = -1
 """No node, and no name."""
 

@@ -440,7 +440,7 @@ class _Explanation:
                 text += f", {reason_text(self._store, reason)}"
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
-            if unended is not None or not stretch.is_awaited:
+            if unended is not None or not stretch.is_sure:
                 certainty = Certainty.LIKELY
             most = "at most " if unended is not None and unended.is_told else ""
             text = f"at +{duration(stretch.start_ns - begin)}: {most}{duration(stretch.ns)} {text}"

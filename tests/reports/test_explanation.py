@@ -497,6 +497,30 @@ def test_a_call_beside_which_its_caller_worked_is_likely_awaited_at_most(tmp_pat
     assert certainties == ["likely" if goes_on else "certain"]
 
 
+@pytest.mark.parametrize("overlaps", [True, False])
+def test_a_caller_may_await_a_call_while_it_runs(tmp_path: Path, *, overlaps: bool) -> None:
+    """That a caller itself ran is likely only while a call of its process, of another of its spans, is on its way."""
+    build, driver, worker = Builder(), {"process.pid": 7}, {"process.pid": 8}
+    documents = [
+        build.span("main", span=1, start=0, duration=90_000, resource=driver),
+        build.span("send", span=2, parent=1, start=0, duration=100, resource=driver),
+        build.span("f ray.remote", span=3, parent=2, start=10, duration=5, kind="PRODUCER", resource=driver),
+        build.span(
+            "f ray.remote_worker",
+            span=4,
+            parent=3,
+            start=100,
+            duration=60_000 if overlaps else 900,
+            kind="CONSUMER",
+            resource=worker,
+        ),
+        build.span("await", span=5, parent=1, start=1_100, duration=88_000, resource=driver),
+    ]
+    rows = explained(folder_of(tmp_path, documents))["rows"]
+    certainties = [row["certainty"] for row in rows if row["text"].endswith(": 88 ms running await")]
+    assert certainties == ["likely" if overlaps else "certain"]
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, is_there: bool) -> None:
     """Another one may follow one that failed."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
 from spanview.model.problems import Warnings
-from spanview.model.times import NO_TIME, AtLeast
+from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +48,8 @@ def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentT
     """Return the parents and times of the nodes of traces as they are, or as the module says.
 
     Args:
-        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970; `AtLeast` that
-            of those that may have run longer.
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970; `Bound` that
+            of those that may have run longer, or less long.
     """
     import numpy as np
 
@@ -60,7 +60,7 @@ def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentT
         for node in np.flatnonzero(lasts == NO_TIME).tolist():
             end = until.get(tree.rows[node], NO_TIME)
             lasts[node] = end
-            open_ends[trees.traces[node]] += isinstance(end, AtLeast)
+            open_ends[trees.traces[node]] += isinstance(end, Bound)
     # Nodes are in order of start: where each comes after its parent, and none is a placeholder, none starts before it.
     are_odd = (begins == NO_TIME) | (lasts < begins) | (above >= np.arange(count))
     are_odd[[*tree.cut]] = True
@@ -87,7 +87,7 @@ def _settled(
     """Return the parents, starts and ends of a trace's nodes, and what it leaves open.
 
     Args:
-        open_ends: How many of the ends are known only to be no earlier.
+        open_ends: How many of the ends are bounds.
     """
     count = len(tree.rows)
     doubts = _doubts(tree, starts[:count], ends[:count], open_ends)

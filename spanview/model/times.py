@@ -32,8 +32,8 @@ _seconds: dict[str, int] = {}
 _texts: dict[int, str] = {}
 
 
-class AtLeast(int):
-    """A time that is known to be no later than the one that is meant: it may be any later one."""
+class Bound(int):
+    """A time that isn't the one that is meant: that may be any later one, or, as Ray says, an earlier one."""
 
 
 def known(ns: int) -> int | None:

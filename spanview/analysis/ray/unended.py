@@ -41,7 +41,7 @@ from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
 from spanview.index.processes import file_of_process
 from spanview.model.codes import CONSUMER
-from spanview.model.times import NO_TIME, AtLeast
+from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -129,14 +129,10 @@ def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[i
         end_ns: When the last span of their trace ended, which may be after they were asked: what runs ran then, too.
 
     Returns:
-        The times, in nanoseconds since 1970; of those that may have run longer, `AtLeast` them.
+        The times, in nanoseconds since 1970; `Bound` of those that may have run longer, or less long.
     """
     return {
-        row: max(span.until_ns, end_ns)
-        if span.fate is Fate.RUNS
-        else span.until_ns
-        if span.is_told
-        else AtLeast(span.until_ns)
+        row: max(span.until_ns, end_ns) if span.fate is Fate.RUNS else Bound(span.until_ns)
         for row, span in unended.items()
         if span.until_ns != NO_TIME
     }

@@ -272,7 +272,7 @@ def test_traces_with_spans_that_run() -> None:
     clock.now = 0.6
     living = running.living()
     assert not living.growing | living.running
-    assert living.lost == {0: "lost span"}
+    assert living.lost == {0: "1 lost"}
     assert not running.runs_now()
 
 

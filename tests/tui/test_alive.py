@@ -429,7 +429,7 @@ async def test_the_page_has_the_failures_of_the_viewer(host: FakeHost) -> None:
     data = two_calls()
     data.add(Builder().span("g ray.remote", trace=4, span=40, kind="PRODUCER"), path="spans/5.txt")
     async with looking_at(data=data, size=(110, 32)) as look:
-        await look.until_shown("! g  no attempt", "  1 lost")
+        await look.until_shown("! g  no attempt", "running, 1 lost")
         await look.press("f")
         await look.until_shown("only what failed: 3 traces")
         unended = look.app.running.unended()

@@ -325,7 +325,8 @@ async def test_requests(recording: str) -> None:
                     ("other_ns", ("p95",)),
                 )
                 for ns in [(group[name] or {}).get(each) for each in shown]
-                if ns is not None
+                # Nothing takes less than no time: a screen has no figure then.
+                if ns is not None and ns >= 0
             ),
         )
         for group in groups
@@ -346,8 +347,8 @@ async def test_requests(recording: str) -> None:
                 if request.total_ns is not None and None not in parts:
                     assert sum(part or 0 for part in parts) == request.total_ns
                     whole += 1
-                    shown = [duration(ns) for ns in (request.total_ns, *parts)]
-                    assert any(texts_of(line)[:5] == shown for line in look.body)
+                    shown = [duration(ns) for ns in (request.total_ns, *parts) if (ns or 0) >= 0]
+                    assert any(texts_of(line)[: len(shown)] == shown for line in look.body)
             await look.press("escape")
         assert whole
 

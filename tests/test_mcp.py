@@ -71,6 +71,20 @@ async def test_tools_say_what_they_take_and_that_data_is_data() -> None:
     assert "/predict" in asked.data
 
 
+def test_steps_of_a_path_that_are_not_sure_say_so(tmp_path: Path) -> None:
+    """A call beside which its caller worked on is likely no more than that: nothing shows that it was awaited."""
+    build = Builder()
+    documents = [
+        build.span("main", span=1, start=0, duration=30_000),
+        build.span("f ray.remote", span=2, parent=1, start=10, duration=5, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=3, parent=2, start=100, duration=7_900, kind="CONSUMER"),
+    ]
+    (tmp_path / "1.json").write_bytes(file_of(documents))
+    said = ask(tmp_path, "critical_path", trace=trace_id(1)[2:]).data
+    steps = re.findall(r"(?:likely )?running \w+$", said, re.MULTILINE)
+    assert steps == ["running main", "likely running f", "running main"]
+
+
 def hostile_folder(folder: Path) -> Path:
     """Write spans that give orders in all that they say, one of them in 1 MB."""
     build = Builder()

@@ -32,6 +32,7 @@ from spanview.analysis.critical import paths_in
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact
 from spanview.analysis.percentiles import rank_of
+from spanview.analysis.ray.awaited import MOST_NS
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
@@ -67,8 +68,6 @@ _MOST_NAMES: Final = 3
 """So many names have parts of their own."""
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
-_MOST_IDLE_NS: Final = 6_000_000
-"""Of a caller's own time between what it awaited and what it does next."""
 _MOST_ASKED: Final = 100
 """Stretches of which it is asked what was on its way meanwhile, the longest; nobody is sure of the others."""
 _ROUNDED_NS: Final = 2_000
@@ -241,42 +240,46 @@ def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TI
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    are_sure = (_are_awaited(store.spans, tree, pieces) & ~_may_await(store, tree, pieces)).tolist()
+    order = _Order(tree)
+    are_sure = (_are_awaited(store.spans, tree, order, pieces) & ~_may_await(store, tree, order, pieces)).tolist()
     return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_sure)]
 
 
-def _places(tree: TraceTree) -> tuple[list[int], list[int], list[int]]:
-    """Return all nodes, parents first; the place of each in that order, and that of the last which is below it."""
-    order = [*tree.in_order()]
-    places, lasts = [0] * len(order), [0] * len(order)
-    for place, node in enumerate(order):
-        places[node] = lasts[node] = place
-    for node in reversed(order):
-        if (parent := tree.parents[node]) != ROOT:
-            lasts[parent] = max(lasts[parent], lasts[node])
-    return order, places, lasts
+class _Order:
+    """All nodes of a tree, parents first, and which of them are below which."""
+
+    def __init__(self, tree: TraceTree) -> None:
+        self.nodes = [*tree.in_order()]
+        self._places, self._lasts = [0] * len(self.nodes), [0] * len(self.nodes)
+        for place, node in enumerate(self.nodes):
+            self._places[node] = self._lasts[node] = place
+        for node in reversed(self.nodes):
+            if (parent := tree.parents[node]) != ROOT:
+                self._lasts[parent] = max(self._lasts[parent], self._lasts[node])
+
+    def is_below(self, node: int, other: int) -> bool:
+        """Return whether a node is below another one."""
+        return self._places[other] < self._places[node] <= self._lasts[other]
 
 
-def _are_awaited(spans: SpanTable, tree: TraceTree, pieces: _Pieces) -> Flags:
+def _are_awaited(spans: SpanTable, tree: TraceTree, order: _Order, pieces: _Pieces) -> Flags:
     """Return for each stretch of a path whether it is in no Ray call that a span above it may have worked beside."""
-    (order, places, lasts), count = _places(tree), len(tree.rows)
-    attempts = [0] * len(order)
-    for node in order:
+    count, attempts = len(tree.rows), [0] * len(order.nodes)
+    for node in order.nodes:
         above = 0 if tree.parents[node] == ROOT else attempts[tree.parents[node]]
         attempts[node] = above + (node < count and spans.kind[tree.rows[node]] == CONSUMER)
     are_awaited, worked = list[bool](), ROOT
-    own = (pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, _RUNS)
+    own = (pieces.ns > MOST_NS) & np.isin(pieces.doings, _RUNS)
     for node, is_own in zip(pieces.nodes[::-1].tolist(), own[::-1].tolist(), strict=True):
-        is_below = worked != ROOT and places[worked] < places[node] <= lasts[worked]
+        is_below = worked != ROOT and order.is_below(node, worked)
         are_awaited.append(not (is_below and attempts[node] > attempts[worked]))
         if not is_below:
             worked = node if is_own else ROOT
     return np.array(are_awaited[::-1], np.bool_)
 
 
-def _may_await(store: Store, tree: TraceTree, pieces: _Pieces) -> Flags:
+def _may_await(store: Store, tree: TraceTree, order: _Order, pieces: _Pieces) -> Flags:
     """Return for each stretch in which a span ran whether Ray calls of its process were on their way meanwhile."""
-    _, places, lasts = _places(tree)
     spans, submits, found = store.spans, call_names(store)[0], np.zeros(len(pieces.nodes), np.bool_)
     calls = defaultdict[int, list[tuple[int, int, int]]](list)
     for node, row in enumerate(tree.rows):
@@ -287,18 +290,17 @@ def _may_await(store: Store, tree: TraceTree, pieces: _Pieces) -> Flags:
             # Until its end is known, a call is on its way.
             end = max(ends) if ends and NO_TIME not in ends else np.iinfo(np.int64).max
             calls[spans.process[row]].append((node, spans.end_ns[row], end))
-    own = np.flatnonzero((pieces.ns > _MOST_IDLE_NS) & np.isin(pieces.doings, _RUNS) & bool(calls))
+    own = np.flatnonzero((pieces.ns > MOST_NS) & np.isin(pieces.doings, _RUNS) & bool(calls))
     if len(own) > _MOST_ASKED:
         found[own] = True
         own = own[np.argsort(pieces.ns[own])[-_MOST_ASKED:]]
     nodes = pieces.nodes[own].tolist()
     for index, node in zip(own, nodes, strict=True):
-        begin = int(pieces.starts[index]) + _MOST_IDLE_NS
-        until = int(pieces.starts[index]) + int(pieces.ns[index]) - _MOST_IDLE_NS
+        begin = int(pieces.starts[index]) + MOST_NS
+        until = int(pieces.starts[index]) + int(pieces.ns[index]) - MOST_NS
         of_process = calls.get(spans.process[tree.rows[node]], ())
         found[index] = any(
-            since < until and end > begin and not places[call] < places[node] <= lasts[call]
-            for call, since, end in of_process
+            since < until and end > begin and not order.is_below(node, call) for call, since, end in of_process
         )
     return found
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _LEAST_NS: Final = 300_000
 _USUAL_NS: Final = 1_000_000
-_MOST_NS: Final = 6_000_000
+MOST_NS: Final = 6_000_000
 """From the end of a call to that of the span that awaited it: so long it takes a result to arrive."""
 _LEAST_FACTOR: Final = 40
 """So many times as long as that the span's own time is at least, for each call that ended in it."""
@@ -79,8 +79,8 @@ def awaited_elsewhere(of: Forest | Trees, parents_of: Places | Sequence[int], na
     attempts, is_last = attempts[ended - 1], first_left[ended] > keys_of(groups[spans], starts[spans])
     counts = np.where(is_last, 1, ended - before)
     gaps, calls = ends[spans] - ends[attempts], parents[attempts]
-    least = np.clip(gaps, _USUAL_NS, _MOST_NS) * counts * _LEAST_FACTOR
-    likely = (gaps >= _LEAST_NS) & (gaps <= _MOST_NS) & (ends[spans] - since >= least)
+    least = np.clip(gaps, _USUAL_NS, MOST_NS) * counts * _LEAST_FACTOR
+    likely = (gaps >= _LEAST_NS) & (gaps <= MOST_NS) & (ends[spans] - since >= least)
     likely &= (ends[calls] <= starts[spans]) & (processes[attempts] != processes[spans])
     likely &= ~_are_above(spans, attempts, parents, likely) & ~_are_above(attempts, spans, parents, likely)
     return spans[likely], attempts[likely]

@@ -273,7 +273,8 @@ def _critical_path(question: Question) -> AnswerPage:
         cause = "" if reason is None else f", {reason_text(store, reason)}"
         span = "" if stretch.row == NO_ROW else format_span_id(store.spans.span_id[stretch.row])
         figures = f"+{duration(stretch.start_ns - begin)}".rjust(10) + duration(stretch.ns).rjust(10)
-        lines.append([f"{span:16} {figures}  {stretch_text(stretch, short)}{cause}"])
+        likely = "" if stretch.is_sure else "likely "
+        lines.append([f"{span:16} {figures}  {likely}{stretch_text(stretch, short)}{cause}"])
     whole = whole_answer_text(found, short_names(found.names))
     heads = [*filter(None, [_head_of(question, trace, tree), whole])]
     about = "span id, start after the trace's, duration, and what the time was spent on"

@@ -32,7 +32,6 @@ from spanview.analysis.critical import paths_in
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact
 from spanview.analysis.percentiles import rank_of
-from spanview.analysis.ray.awaited import MOST_NS
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
@@ -61,7 +60,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
-    from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
 
 _MOST_NAMES: Final = 3
@@ -145,8 +143,7 @@ class PathStretch(NamedTuple):
     row: int
     """The row of the span that is to blame; `NO_ROW` for a parent that was not seen."""
     is_sure: bool = True
-    """Whether that is sure: in a Ray call, its caller went on at once when it had ended; of a caller's own time, no
-    other call was on its way."""
+    """As in `critical`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,73 +233,13 @@ def answers_along(store: Store, traces: Sequence[int], trees: Trees, paths: Path
 def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TIMES) -> list[PathStretch]:
     """Return the stretches of one trace's critical path by time; `until` is as in `consistent`."""
     trees = Trees.alone(tree)
-    pieces = _Pieces(store, trees, paths_in(trees, store.names, until), np.ones(1, np.bool_))
+    paths = paths_in(trees, store.names, until)
+    pieces = _Pieces(store, trees, paths, np.ones(1, np.bool_))
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    order = _Order(tree)
-    are_sure = (_are_awaited(store.spans, tree, order, pieces) & ~_may_await(store, tree, order, pieces)).tolist()
+    are_sure = paths.are_sure.tolist()
     return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_sure)]
-
-
-class _Order:
-    """All nodes of a tree, parents first, and which of them are below which."""
-
-    def __init__(self, tree: TraceTree) -> None:
-        self.nodes = [*tree.in_order()]
-        self._places, self._lasts = [0] * len(self.nodes), [0] * len(self.nodes)
-        for place, node in enumerate(self.nodes):
-            self._places[node] = self._lasts[node] = place
-        for node in reversed(self.nodes):
-            if (parent := tree.parents[node]) != ROOT:
-                self._lasts[parent] = max(self._lasts[parent], self._lasts[node])
-
-    def is_below(self, node: int, other: int) -> bool:
-        """Return whether a node is below another one."""
-        return self._places[other] < self._places[node] <= self._lasts[other]
-
-
-def _are_awaited(spans: SpanTable, tree: TraceTree, order: _Order, pieces: _Pieces) -> Flags:
-    """Return for each stretch of a path whether it is in no Ray call that a span above it may have worked beside."""
-    count, attempts = len(tree.rows), [0] * len(order.nodes)
-    for node in order.nodes:
-        above = 0 if tree.parents[node] == ROOT else attempts[tree.parents[node]]
-        attempts[node] = above + (node < count and spans.kind[tree.rows[node]] == CONSUMER)
-    are_awaited, worked = list[bool](), ROOT
-    own = (pieces.ns > MOST_NS) & np.isin(pieces.doings, _RUNS)
-    for node, is_own in zip(pieces.nodes[::-1].tolist(), own[::-1].tolist(), strict=True):
-        is_below = worked != ROOT and order.is_below(node, worked)
-        are_awaited.append(not (is_below and attempts[node] > attempts[worked]))
-        if not is_below:
-            worked = node if is_own else ROOT
-    return np.array(are_awaited[::-1], np.bool_)
-
-
-def _may_await(store: Store, tree: TraceTree, order: _Order, pieces: _Pieces) -> Flags:
-    """Return for each stretch in which a span ran whether Ray calls of its process were on their way meanwhile."""
-    spans, submits, found = store.spans, call_names(store)[0], np.zeros(len(pieces.nodes), np.bool_)
-    calls = defaultdict[int, list[tuple[int, int, int]]](list)
-    for node, row in enumerate(tree.rows):
-        if spans.kind[row] == PRODUCER and spans.name[row] in submits and spans.end_ns[row] != NO_TIME:
-            ends = [
-                NO_TIME if tree.is_missing(child) else spans.end_ns[tree.rows[child]] for child in tree.children(node)
-            ]
-            # Until its end is known, a call is on its way.
-            end = max(ends) if ends and NO_TIME not in ends else np.iinfo(np.int64).max
-            calls[spans.process[row]].append((node, spans.end_ns[row], end))
-    own = np.flatnonzero((pieces.ns > MOST_NS) & np.isin(pieces.doings, _RUNS) & bool(calls))
-    if len(own) > _MOST_ASKED:
-        found[own] = True
-        own = own[np.argsort(pieces.ns[own])[-_MOST_ASKED:]]
-    nodes = pieces.nodes[own].tolist()
-    for index, node in zip(own, nodes, strict=True):
-        begin = int(pieces.starts[index]) + MOST_NS
-        until = int(pieces.starts[index]) + int(pieces.ns[index]) - MOST_NS
-        of_process = calls.get(spans.process[tree.rows[node]], ())
-        found[index] = any(
-            since < until and end > begin and not order.is_below(node, call) for call, since, end in of_process
-        )
-    return found
 
 
 def typical_answers(

@@ -19,7 +19,8 @@ From the start of the root to the latest end, each moment is blamed on one span.
 4. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
-5. A span likely waits for a call that another one submitted, too, as `awaited` finds it; then the path isn't sure.
+5. A span likely waits for a call that another one submitted, too, as `awaited` finds it; then the path isn't sure. Nor
+   is it of a call after which its caller worked on, and of a span that ran while its process had calls on their way.
 6. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
    one: nothing waits for them.
 
@@ -40,7 +41,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
-from spanview.analysis.ray.awaited import awaited_elsewhere
+from spanview.analysis.ray.awaited import Doubted, awaited_elsewhere
 from spanview.analysis.ray.names import is_long_poll, short_names
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 
 
 _NOBODY: Final[list[int]] = []
+_LEAST_PART: Final = 20
+"""So much of a path at least, a twentieth, isn't sure where that is said of the trace."""
 _SHARE_SPANS: Final = 200_000
 """Spans whose paths are found at a time: it takes some hundred bytes for each."""
 
@@ -93,6 +96,9 @@ class Paths:
     """Whether the span had been called, and had not started, and nothing else ran for it; else it ran itself."""
     bounds: Places
     """Where the stretches of each trace begin, and behind them N."""
+    are_sure: Flags
+    """Whether that is sure: in a Ray call, its caller went on at once when it had ended; of a caller's own time, no
+    other call was on its way."""
     reasons: Sequence[str]
     """Why the path of each trace isn't sure, in words; empty where it is."""
 
@@ -190,9 +196,12 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     own = np.flatnonzero(np.isin(blamed, 2 * awaiting[0]))
     begun = {*zip(nodes[own].tolist(), starts[own].tolist(), strict=True)}
     taken = [(node, attempt) for node, attempt in likely if (node, settled.ends[attempt]) in begun]
-    for index, doubt in _likely_awaited(trees, names, taken).items():
+    bounds, are_waits = len(nodes) - np.array(counts[::-1]), are_waits.astype(np.bool_)
+    doubted = Doubted(trees, names, nodes, np.stack((starts, ends)), are_waits)
+    paths = Paths(nodes, starts, ends, are_waits, bounds, ~doubted.stretches, reasons)
+    for index, doubt in {**_doubts(paths, doubted), **_likely_awaited(trees, names, taken)}.items():
         reasons[index] = ", ".join(filter(None, (reasons[index], doubt)))
-    return Paths(nodes, starts, ends, are_waits.astype(np.bool_), len(nodes) - np.array(counts[::-1]), reasons)
+    return paths
 
 
 def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> ConsistentTraces:
@@ -223,6 +232,25 @@ def _likely_awaited(trees: Trees, names: Interned, taken: Iterable[tuple[int, in
             span, call, *callers = (short.get(text, text) for text in texts[: 2 + (caller != ROOT)])
             said[index] = f"{span} likely awaited {call}" + "".join(f" (called in {text})" for text in callers)
     return said
+
+
+def _doubts(paths: Paths, doubted: Doubted) -> dict[int, str]:
+    """Return by trace, in words, what of its path may not be so, where that is more than a little."""
+    import numpy as np
+
+    unsure, lengths = np.flatnonzero(~paths.are_sure), paths.ends_ns - paths.starts_ns
+    unsure = unsure[np.argsort(lengths[unsure], kind="stable")]
+    of_paths = np.repeat(np.arange(len(paths.bounds) - 1), np.diff(paths.bounds))
+    wholes, parts = np.zeros((2, len(paths.bounds) - 1), np.int64)
+    np.add.at(wholes, of_paths, lengths)
+    np.add.at(parts, of_paths[unsure], lengths[unsure])
+    # Of each, the longest is the last.
+    longest = dict(zip(of_paths[unsure].tolist(), unsure.tolist(), strict=True))
+    return {
+        index: doubted.said_of(stretch)
+        for index, stretch in longest.items()
+        if parts[index] * _LEAST_PART >= wholes[index]
+    }
 
 
 def _queued(trees: Trees, names: Interned) -> frozenset[int]:

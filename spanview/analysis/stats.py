@@ -63,6 +63,8 @@ class Group:
     """How many durations have each power of ten, from 1 ns on; `POWERS` counts."""
     no_end: int = 0
     """Spans without a duration: they have no end, because they run or were lost."""
+    unsure: int = 0
+    """Of what is on critical paths: in how many traces the path isn't sure."""
 
 
 @dataclass(frozen=True, slots=True)

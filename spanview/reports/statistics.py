@@ -103,6 +103,7 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
         lambda group: group.total_ns - group.self_ns,
         goes=5,
     ),
+    counted("UNSURE", "unsure", "traces of these whose path isn't sure", lambda group: group.unsure, goes=3),
     counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
 )
 """Of what is on critical paths; there are no percentiles of it."""
@@ -202,6 +203,7 @@ def groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell = unhe
             errors=failed[share.name],
             total_ns=share.self_ns + share.wait_ns,
             self_ns=share.self_ns,
+            unsure=share.unsure,
         )
         for share in critical_by_name(store, traces, tell)
     ]

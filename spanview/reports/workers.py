@@ -37,7 +37,7 @@ def _share_column(
 
     def bound(index: int) -> str:
         share = share_of(index)
-        return "" if share is None else model.at_least(index, share)
+        return "" if share is None else model.at_least(index, share) or ("~ " if model.awaited_share(index) else "")
 
     return TableColumn(head, text=text, bound=bound, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
 
@@ -92,7 +92,8 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 model,
                 "BUSY",
                 "busy_share",
-                "what share of the time of all workers it was busy, from 0 to 1; of what is shown, on the screen",
+                "what share of the time of all workers it was busy, from 0 to 1; of what is shown, on the screen; `~` "
+                "where it likely only awaited others besides",
                 shown_share,
                 width=7,
                 key=Sort.BUSY.value,

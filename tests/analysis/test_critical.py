@@ -365,8 +365,10 @@ def test_recordings_leave_little_open() -> None:
                 unsure[folder] += bool(path.reason)
             else:
                 assert path.reason
-    # The SDK's own samples, with times made up to be impossible, share one trace; some of Go's spans have no times.
-    assert {folder for folder, count in unsure.items() if count} == {"go", "sdk-versions"}
+    # The SDK's own samples, with times made up to be impossible, share one trace; some of Go's spans have no times. In
+    # the others, callers worked beside their calls.
+    beside = {"pids-used-again", "ray-data", "ray-odd-ends"}
+    assert {folder for folder, count in unsure.items() if count} == {"go", "sdk-versions", *beside}
     assert unsure.total() * 100 <= whole.total()
 
 

@@ -7,6 +7,8 @@ await                |===============|·|      ends at once after the call that 
 
 The evidence is that the two ends coincide. By chance they do that now and then, the more calls end meanwhile, and the
 shorter the span is: so the time between the ends is a small part of the span's for each call that ended in it.
+
+Where there is no such evidence, nobody knows whether a span awaited a call or worked beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.ray.names import numbers_of_calls
+from spanview.analysis.ray.names import numbers_of_calls, short_names
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest, Trees
     from spanview.index.table import Interned
+    from spanview.index.tree import TraceTree
 
+_NEVER: Final = np.iinfo(np.int64).max
 _LEAST_NS: Final = 300_000
 _USUAL_NS: Final = 1_000_000
 MOST_NS: Final = 6_000_000
@@ -56,10 +60,7 @@ def awaited_elsewhere(of: Forest | Trees, parents_of: Places | Sequence[int], na
     attempts = below[(kinds[below] == CONSUMER) & np.isin(of_names[below], [*runs]) & are_calls[parents[below]]]
     # Earlier attempts end no call.
     attempts = attempts[(ends[attempts] != NO_TIME) & (ends[attempts] == latest[parents[attempts]])]
-    processes = of.of("process").astype(np.int64)
-    _, groups = np.unique(
-        processes * (int(of.traces.max(initial=0)) + 1) + of.traces[: len(parents)], return_inverse=True
-    )
+    processes, groups = of.of("process").astype(np.int64), _groups(of)
     times, called_in = np.unique(np.append(ends[attempts], ends[parents[attempts]])), groups[parents[attempts]]
 
     def keys_of(group: Places, until: NDArray[np.int64]) -> Places:
@@ -95,3 +96,138 @@ def _are_above(upper: Places, lower: Places, parents: Places, chosen: Flags) -> 
         going = going[(above[going] >= 0) & ~found[going]]
         above[going] = parents[above[going]]
     return found
+
+
+class Doubted:
+    """Which stretches of the critical paths of some trees may be blamed on the wrong span.
+
+    That is so in a Ray call, where its caller, or one above that, worked on when it had ended; and of a span that ran
+    while calls of its process were on their way that it isn't below. What a result takes to arrive is left out.
+
+    Args:
+        nodes: The node that each stretch is blamed on; those of one trace after the other's, each by time.
+        times_ns: Where they start, and where they end.
+        are_waits: Whether it only waited.
+    """
+
+    def __init__(
+        self,
+        trees: Trees,
+        names: Interned,
+        nodes: Places,
+        times_ns: NDArray[np.int64],
+        are_waits: Flags,
+    ) -> None:
+        self._tree, self._names, self._nodes = trees.tree, names, nodes
+        starts_ns, ends_ns = times_ns
+        self._beside: dict[int, int] = {}
+        """By stretch in a call, the node that worked on."""
+        self.stretches = np.zeros(len(nodes), np.bool_)
+        submits, runs = numbers_of_calls(names)
+        if not submits or not runs:
+            return
+        count, kinds, of_names = len(trees.tree.rows), trees.of("kind"), trees.of("name")
+        self._are_attempts = (kinds == CONSUMER) & np.isin(of_names, [*runs])
+        self._are_calls = (kinds == PRODUCER) & np.isin(of_names, [*submits]) & (trees.of("end_ns") != NO_TIME)
+        have_calls = np.zeros(trees.count, np.bool_)
+        have_calls[trees.traces[:count][self._are_attempts | self._are_calls]] = True
+        own = np.flatnonzero(~are_waits & (nodes < count) & (ends_ns - starts_ns > MOST_NS))
+        own = own[have_calls[trees.traces[nodes[own]]] & ~self._are_calls[nodes[own]]]
+        if not len(own):
+            return
+        self._order = _Order(trees.tree)
+        self._find_unawaited(own)
+        self.stretches[[*self._beside]] = True
+        self.stretches[own] |= self._may_await(trees, own, starts_ns[own], ends_ns[own])
+
+    def said_of(self, stretch: int) -> str:
+        """Return in words what may not be so of a stretch."""
+        node = int(self._nodes[stretch])
+        if (worked := self._beside.get(stretch, ROOT)) == ROOT:
+            return f"{self._texts(node)[0]} may have awaited calls"
+        call = node
+        while node != worked:
+            call = node if self._is_attempt(node) else call
+            node = self._tree.parents[node]
+        return "{} may not have awaited {}".format(*self._texts(worked, call))
+
+    def _is_attempt(self, node: int) -> bool:
+        return node < len(self._are_attempts) and bool(self._are_attempts[node])
+
+    def _texts(self, *nodes: int) -> list[str]:
+        texts = [self._names.texts[self._tree.spans.name[self._tree.rows[node]]] for node in nodes]
+        short = short_names(texts, self._names)
+        return [short.get(text, text) for text in texts]
+
+    def _find_unawaited(self, own: Places) -> None:
+        """Find the stretches in calls that a node above them worked on after."""
+        order, are_own = self._order, np.zeros(len(self._nodes), np.bool_)
+        are_own[own] = True
+        enter, leave = np.zeros((2, len(order.places) + 1), np.int64)
+        attempts = np.flatnonzero(self._are_attempts)
+        np.add.at(enter, order.places[attempts], 1)
+        np.add.at(leave, order.ends[attempts], 1)
+        depths = np.cumsum(enter - leave)[order.places].tolist()
+        worked, places, ends = ROOT, order.places.tolist(), order.ends.tolist()
+        in_time = zip(self._nodes.tolist(), are_own.tolist(), strict=True)
+        for stretch, (node, is_own) in reversed([*enumerate(in_time)]):
+            if worked == ROOT or not places[worked] < places[node] < ends[worked]:
+                worked = node if is_own else ROOT
+            elif depths[node] > depths[worked]:
+                self._beside[stretch] = worked
+
+    def _may_await(self, trees: Trees, own: Places, starts_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> Flags:
+        """Return for each of some stretches whether calls of the same process were on their way for most of it."""
+        ends, calls, groups = trees.of("end_ns"), np.flatnonzero(self._are_calls), _groups(trees)
+        parents, of_nodes = np.array(trees.tree.parents[: len(ends)], np.int64), self._nodes[own]
+        below = np.flatnonzero((parents >= 0) & (parents < len(ends)))
+        # Until its end is known, a call is on its way.
+        lasts = np.full(len(ends), NO_TIME)
+        np.maximum.at(lasts, parents[below], np.where(ends[below] == NO_TIME, _NEVER, ends[below]))
+        since, until = ends[calls], np.where(lasts[calls] == NO_TIME, _NEVER, np.maximum(lasts, ends)[calls])
+        middles = starts_ns + (ends_ns - starts_ns) // 2
+        begins, untils = np.minimum(starts_ns + MOST_NS, middles), np.maximum(ends_ns - MOST_NS, middles)
+        of_calls, of_spans, order = groups[calls], groups[of_nodes], self._order
+        on_way = _count_before(of_calls, since, of_spans, untils) - _count_before(of_calls, until, of_spans, begins + 1)
+        places = order.places[of_nodes]
+        above = _count_before(of_calls, order.places[calls], of_spans, places)
+        above -= _count_before(of_calls, order.ends[calls], of_spans, places + 1)
+        return on_way > above
+
+
+class _Order:
+    """Where the nodes of a tree are when it is walked, parents first.
+
+    Attributes:
+        places: The place of each node.
+        ends: The place behind the last that is below it.
+    """
+
+    def __init__(self, tree: TraceTree) -> None:
+        order = tree.in_order()
+        places, ends = [0] * len(order), [0] * len(order)
+        for place, node in enumerate(order):
+            places[node], ends[node] = place, place + 1
+        for node in reversed(order):
+            if (parent := tree.parents[node]) != ROOT:
+                ends[parent] = max(ends[parent], ends[node])
+        self.places, self.ends = np.array(places, np.int64), np.array(ends, np.int64)
+
+
+def _count_before(groups: Places, values: NDArray[np.int64], asked_groups: Places, asked: NDArray[np.int64]) -> Places:
+    """Return how many values of its group are less than each that is asked for, and how many groups' come before."""
+    in_order = np.unique(np.append(values, asked))
+
+    def keys_of(of: Places, at: NDArray[np.int64]) -> Places:
+        return of * len(in_order) + np.searchsorted(in_order, at)
+
+    counts: Places = np.searchsorted(np.sort(keys_of(groups, values)), keys_of(asked_groups, asked))
+    return counts
+
+
+def _groups(of: Forest | Trees) -> Places:
+    """Return a number for each span that is the same in a process and a trace."""
+    processes = of.of("process").astype(np.int64)
+    numbers = processes * (int(of.traces.max(initial=0)) + 1) + of.traces[: len(processes)]
+    groups: Places = np.unique(numbers, return_inverse=True)[1]
+    return groups

@@ -15,9 +15,10 @@ import pytest
 
 from builders import EPOCH_NS, Builder, file_of, store_of_files
 from one_path import critical_path
+from spanview.analysis.critical import paths_in
 from spanview.analysis.ray.awaited import awaited_elsewhere
 from spanview.analysis.ray.lanes import lanes_in
-from spanview.index.forest import Trees, forest_of
+from spanview.index.forest import Trees, forest_of, trees_of
 
 if TYPE_CHECKING:
     from builders import Document
@@ -128,3 +129,38 @@ def test_calls_of_others() -> None:
     store = store_with(("2.txt", _RAN, 6, _CALL, 1005, 1050))
     assert hits(store) == []
     assert hits(store_with(parent=_JOB)) == []
+
+
+def reasons_with(*others: tuple[str, str, int, int, float, float], until: float = 1003) -> list[str]:
+    """Return why the path of the drawing isn't sure; one tree and a forest of three agree on that and on stretches."""
+    store = store_with(*others, until=until)
+    alone = paths_in(Trees.alone(store.tree(0)), store.names)
+    trees, _ = trees_of(forest_of(store), [0])
+    together = paths_in(trees, store.names)
+    assert [*alone.reasons] == [*together.reasons]
+    assert alone.are_sure.tolist() == together.are_sure.tolist()
+    return [*alone.reasons]
+
+
+def test_what_nobody_may_have_awaited() -> None:
+    """Where a caller works on when its call has ended, nobody knows whether it awaited that."""
+    assert reasons_with(until=20) == ["main may not have awaited job"]
+    assert reasons_with(("1.txt", "rest", 9, _MAIN, 1000.5, 1300), until=20) == [""]
+    # Less than a twentieth of the path is let pass.
+    late = ("1.txt", _CALLED, 6, _MAIN, 1232, 1234), ("2.txt", _RAN, 7, 6, 1240, 1290)
+    assert reasons_with(*late, ("1.txt", "rest", 9, _MAIN, 1000.5, 1232), until=20) == [""]
+    assert reasons_with(*late, ("1.txt", "rest", 9, _MAIN, 1010.5, 1232), until=20) == ["main may not have awaited job"]
+
+
+def test_what_ran_while_calls_were_on_their_way() -> None:
+    """A span that runs meanwhile may await them; one that is below the call, even in the caller's process, doesn't."""
+    beside = ("1.txt", "work", 9, _MAIN, 400, 1300)
+    assert reasons_with(beside, until=20) == ["work may have awaited calls"]
+    assert reasons_with(("2.txt", "work", 9, _JOB, 400, 995), ("1.txt", "rest", 8, _MAIN, 1000.5, 1300), until=20) == [
+        ""
+    ]
+    assert reasons_with(("1.txt", "work", 9, _JOB, 400, 995), ("1.txt", "rest", 8, _MAIN, 1000.5, 1300), until=20) == [
+        ""
+    ]
+    # Of another process's calls it knows nothing.
+    assert reasons_with(("3.txt", "work", 9, _MAIN, 30, 1300), until=20) == [""]

@@ -148,9 +148,11 @@ def _table(report: AnyReport) -> dict[str, Any]:
     }
 
 
-def _bounds(columns: Sequence[TableColumn[Any]], row: Any) -> Iterator[dict[int, str]]:
+def _bounds(columns: Sequence[TableColumn[Any]], row: Any) -> Iterator[dict[str, str]]:
     """Yield what stands before figures of a row that are only known at least, or at most, by their columns' numbers."""
-    bounds = {at: said for at, column in enumerate(columns) if column.bound is not None and (said := column.bound(row))}
+    bounds = {
+        str(at): said for at, column in enumerate(columns) if column.bound is not None and (said := column.bound(row))
+    }
     yield from [bounds] if bounds else []
 
 

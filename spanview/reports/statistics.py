@@ -23,7 +23,7 @@ from spanview.reports.table import FIGURES, Table, TableColumn, counted, fact, h
 from spanview.reports.table import amounts as amounts_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
@@ -70,6 +70,9 @@ _SELF: Final[TableColumn[Group]] = timed(
 _NO_END: Final[TableColumn[Group]] = counted(
     "NO END", "no_end", "spans that run or were lost: no duration has them", lambda group: group.no_end, goes=5
 )
+_UNSURE: Final[TableColumn[Group]] = counted(
+    "UNSURE", "unsure", "traces of these whose path isn't sure", lambda group: group.unsure, goes=3
+)
 _KEY: Final[TableColumn[Any]] = fact(
     "key", "what the spans have in common", {"type": ["string", "null"]}, lambda group: group.key
 )
@@ -103,7 +106,7 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
         lambda group: group.total_ns - group.self_ns,
         goes=5,
     ),
-    counted("UNSURE", "unsure", "traces of these whose path isn't sure", lambda group: group.unsure, goes=3),
+    _UNSURE,
     counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
 )
 """Of what is on critical paths; there are no percentiles of it."""
@@ -114,17 +117,20 @@ def statistics_table(
     called: Callable[[Group], str],
     generators: Mapping[str, Certainty] | None = None,
     *,
-    has_no_end: bool = False,
+    leaves_open: bool = False,
 ) -> Table[Group]:
     """Return the columns of groups.
 
     Args:
-        has_no_end: Whether there are spans without an end, which are counted then.
+        leaves_open: Whether there are spans without an end, or paths that aren't sure, which are counted then.
         generators: How sure it is that the spans of a name are attempts of a generator, by the name.
     """
     head = by.upper() if by in {*OF_SERVICES, BY_PATH} else data_text(by, 40).rstrip()
-    of_spans = (replace(column, is_shown=has_no_end) if column is _NO_END else column for column in _OF_SPANS)
-    figures = (*(_OF_PATH if by == ON_PATH else of_spans), *([_note(generators)] if generators else ()))
+    figures = [
+        replace(column, is_shown=leaves_open) if column in {_NO_END, _UNSURE} else column
+        for column in (_OF_PATH if by == ON_PATH else _OF_SPANS)
+    ]
+    figures += [_note(generators)] if generators else []
     return Table(
         (name_column(head, called, whole=partial(group_name, by, {})), _KEY, *figures),
         "total",
@@ -163,10 +169,14 @@ def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | No
 def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certainty] | None = None) -> Report[Group]:
     """Return the report of groups that were counted already."""
     short = short_names_of(groups, by)
-    has_no_end = any(group.no_end for group in groups)
-    table = statistics_table(by, partial(group_name, by, short), generators, has_no_end=has_no_end)
+    table = statistics_table(by, partial(group_name, by, short), generators, leaves_open=leave_open(groups))
     kind = "critical-path" if by == ON_PATH else "statistics"
     return Report(kind, table, table.in_order(groups), {"by": by}, rows_were="groups")
+
+
+def leave_open(groups: Iterable[Group]) -> bool:
+    """Return whether some of the groups' spans have no end, or some of their traces' paths aren't sure."""
+    return any(group.no_end or group.unsure for group in groups)
 
 
 def group_name(by: str, short: Mapping[str, str], group: Group) -> str:

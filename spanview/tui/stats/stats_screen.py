@@ -23,6 +23,7 @@ from spanview.reports.statistics import (
     ON_PATH,
     group_name,
     groups_on_path,
+    leave_open,
     short_names_of,
     statistics_table,
 )
@@ -101,7 +102,7 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
             is_whole=True,
         )
         super().__init__(
-            TableList(self._table_by(self._by, has_no_end=False), lambda group: group.key), keys, "statistics_sort"
+            TableList(self._table_by(self._by, leaves_open=False), lambda group: group.key), keys, "statistics_sort"
         )
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._answer_line = TypicalLine(self, store, scope)
@@ -166,16 +167,15 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
 
     def _show(self, *, stay: bool = False) -> None:
         if self._counted is not None:
-            has_no_end = any(group.no_end for group in self._counted.groups)
-            self.rows.table = self._table_by(self._counted.by, has_no_end=has_no_end)
+            self.rows.table = self._table_by(self._counted.by, leaves_open=leave_open(self._counted.groups))
             self.rows.show(self._counted.groups, stay=stay)
             self.refresh_frame()
 
-    def _table_by(self, by: str, *, has_no_end: bool) -> Table[Group]:
-        if (by, has_no_end) not in self._tables:
+    def _table_by(self, by: str, *, leaves_open: bool) -> Table[Group]:
+        if (by, leaves_open) not in self._tables:
             called = partial(self._called, by)
-            self._tables[by, has_no_end] = statistics_table(by, called, has_no_end=has_no_end)
-        return self._tables[by, has_no_end]
+            self._tables[by, leaves_open] = statistics_table(by, called, leaves_open=leaves_open)
+        return self._tables[by, leaves_open]
 
     def _called(self, by: str, group: Group) -> str:
         return group_name(by, {} if self._counted is None else self._counted.short, group)

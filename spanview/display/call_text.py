@@ -50,7 +50,7 @@ def waited_for_text(function: Function) -> str:
 
 
 def waited_for_shares(function: Function) -> str:
-    """Return the shares of its waiting in fewer words: `likely resources 31%, unknown 69%`."""
+    """Return the shares of its waiting in fewer words: `likely free worker 31%, unknown 69%`."""
     if not function.waited_for:
         return ""
     shares = [

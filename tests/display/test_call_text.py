@@ -98,7 +98,7 @@ def test_what_is_not_known_is_not_said() -> None:
                 WaitedFor.RESOURCES: WaitSum(2, 60_000_000),
             },
             "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be ready, 97 ms cause unknown",
-            "likely resources 31%, creation 18%, unknown 51%",
+            "likely free worker 31%, creation 18%, unknown 51%",
         ),
         # Of a part of a wait the cause is known.
         (

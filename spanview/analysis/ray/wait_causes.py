@@ -52,7 +52,8 @@ class WaitedFor(StrEnum):
     @property
     def brief(self) -> str:
         """What was waited for in fewer words, such as `worker start`."""
-        return self.name.lower().replace("_", " ")
+        # Ray tells no more of a node without a free worker than of one without the CPUs.
+        return "free worker" if self is WaitedFor.RESOURCES else self.name.lower().replace("_", " ")
 
     def brief_of(self, *, is_certain: bool) -> str:
         """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""

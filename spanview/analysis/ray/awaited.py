@@ -122,6 +122,7 @@ class Doubted:
         starts_ns, ends_ns = times_ns
         self._beside: dict[int, int] = {}
         """By stretch in a call, the node that worked on."""
+        self._texts_of: dict[tuple[int, ...], list[str]] = {}
         self.stretches = np.zeros(len(nodes), np.bool_)
         submits, runs = numbers_of_calls(names)
         if not submits or not runs:
@@ -136,7 +137,7 @@ class Doubted:
         if not len(own):
             return
         self._order = _Order(trees.tree)
-        self._find_unawaited(own)
+        self._find_unawaited(trees, own)
         self.stretches[[*self._beside]] = True
         self.stretches[own] |= self._may_await(trees, own, starts_ns[own], ends_ns[own])
 
@@ -155,22 +156,31 @@ class Doubted:
         return node < len(self._are_attempts) and bool(self._are_attempts[node])
 
     def _texts(self, *nodes: int) -> list[str]:
-        texts = [self._names.texts[self._tree.spans.name[self._tree.rows[node]]] for node in nodes]
-        short = short_names(texts, self._names)
-        return [short.get(text, text) for text in texts]
+        numbers = tuple(self._tree.spans.name[self._tree.rows[node]] for node in nodes)
+        if numbers not in self._texts_of:
+            texts = [self._names.texts[number] for number in numbers]
+            short = short_names(texts, self._names)
+            self._texts_of[numbers] = [short.get(text, text) for text in texts]
+        return self._texts_of[numbers]
 
-    def _find_unawaited(self, own: Places) -> None:
+    def _find_unawaited(self, trees: Trees, own: Places) -> None:
         """Find the stretches in calls that a node above them worked on after."""
-        order, are_own = self._order, np.zeros(len(self._nodes), np.bool_)
+        order, (are_own, have_children) = self._order, np.zeros((2, max(len(self._nodes), len(trees.tree))), np.bool_)
+        parents = np.array(trees.tree.parents, np.int64)
+        have_children[parents[parents >= 0]] = True
+        own = own[have_children[self._nodes[own]]]
         are_own[own] = True
+        of_paths, have_own = trees.traces[self._nodes], np.zeros(trees.count, np.bool_)
+        have_own[of_paths[own]] = True
+        chosen = np.flatnonzero(have_own[of_paths])[::-1]
         enter, leave = np.zeros((2, len(order.places) + 1), np.int64)
         attempts = np.flatnonzero(self._are_attempts)
         np.add.at(enter, order.places[attempts], 1)
         np.add.at(leave, order.ends[attempts], 1)
         depths = np.cumsum(enter - leave)[order.places].tolist()
         worked, places, ends = ROOT, order.places.tolist(), order.ends.tolist()
-        in_time = zip(self._nodes.tolist(), are_own.tolist(), strict=True)
-        for stretch, (node, is_own) in reversed([*enumerate(in_time)]):
+        columns = (chosen.tolist(), self._nodes[chosen].tolist(), are_own[chosen].tolist())
+        for stretch, node, is_own in zip(*columns, strict=True):
             if worked == ROOT or not places[worked] < places[node] < ends[worked]:
                 worked = node if is_own else ROOT
             elif depths[node] > depths[worked]:
@@ -189,10 +199,11 @@ class Doubted:
         begins, untils = np.minimum(starts_ns + MOST_NS, middles), np.maximum(ends_ns - MOST_NS, middles)
         of_calls, of_spans, order = groups[calls], groups[of_nodes], self._order
         on_way = _count_before(of_calls, since, of_spans, untils) - _count_before(of_calls, until, of_spans, begins + 1)
-        places = order.places[of_nodes]
-        above = _count_before(of_calls, order.places[calls], of_spans, places)
-        above -= _count_before(of_calls, order.ends[calls], of_spans, places + 1)
-        return on_way > above
+        some = np.flatnonzero(on_way)
+        of_spans, places = of_spans[some], order.places[of_nodes[some]]
+        on_way[some] -= _count_before(of_calls, order.places[calls], of_spans, places)
+        on_way[some] += _count_before(of_calls, order.ends[calls], of_spans, places + 1)
+        return on_way > 0
 
 
 class _Order:

@@ -10,15 +10,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
-
 from programs import environment_with
 from spanview.commands.agents.answers import MAX_BYTES
 from spanview.commands.agents.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from mcp import ClientSession
 
 CALL: Final = re.compile(r"\b(\w+)\((\{.*?\})?\)")
 """`stats({"by": "name", "offset": 20})`, in what is said and in what is fenced."""
@@ -78,6 +77,10 @@ class Agent:
 @asynccontextmanager
 async def agent_of(*words: str | Path, python: str | Path = sys.executable) -> AsyncIterator[Agent]:
     """Start `spanview mcp` by an interpreter, and a client, and end both."""
+    # A second and more, which each process would take that looks for tests.
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     program = StdioServerParameters(
         command=str(python),
         args=["-m", "spanview", "mcp", *map(str, words)],

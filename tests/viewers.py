@@ -235,7 +235,13 @@ class Look:
 
     async def until_shown(self, *texts: str) -> None:
         """Wait until all these texts are on the screen."""
-        await self.until(lambda: all(text in self.text for text in texts))
+
+        def are_there() -> bool:
+            # To draw it for each text is a tenth of what the tests of screens take.
+            shown = self.text
+            return all(text in shown for text in texts)
+
+        await self.until(are_there)
 
     async def tell(self, state: FeedState) -> None:
         """Say how the reading stands, as the reading thread does."""

@@ -11,9 +11,6 @@ import json
 import random
 from typing import TYPE_CHECKING, Any, Final
 
-import duckdb
-import pandas as pd
-import polars as pl
 import pytest
 
 import spanview
@@ -284,6 +281,7 @@ def test_duckdb(tmp_path: Path) -> None:
 
 def test_tables(tmp_path: Path) -> None:
     """A folder has spans, calls and requests, read by DuckDB, Polars and pandas; what is there stays without force."""
+    duckdb, pd, pl = (pytest.importorskip(name) for name in ("duckdb", "pandas", "polars"))
     folder = tmp_path / "tables"
     source = [str(ROOT / "fixtures" / name) for name in ("ray-events-hook", "serve")]
     done = run("export", *source, "--format", "parquet", "-o", f"{folder}/")
@@ -317,6 +315,7 @@ def test_tables(tmp_path: Path) -> None:
 
 def test_tables_from_python(tmp_path: Path) -> None:
     """`spanview.export` writes the same folder; a table without rows has its columns."""
+    pl = pytest.importorskip("polars")
     store = spanview.load(ROOT / "fixtures" / "serve")
     assert spanview.export(store, f"{tmp_path}/", format="parquet") == []
     calls = pl.read_parquet(tmp_path / "calls.parquet")

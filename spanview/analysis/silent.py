@@ -78,7 +78,7 @@ def silent_failures(
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
     """
     failures, open_calls = _without_attempt(store, traces, may_run, tell, reasons)
-    return failures | told_failures(store, traces) | _by_status(store, traces, tell), open_calls
+    return failures | told_failures(store, traces) | failed_by_status(store, traces, tell), open_calls
 
 
 def told_failures(store: Store, traces: Sequence[int]) -> dict[int, SilentFailure]:
@@ -122,8 +122,8 @@ def _without_attempt(
     return failures, open_calls
 
 
-def _by_status(store: Store, traces: Sequence[int], tell: Tell) -> dict[int, SilentFailure]:
-    """Find spans of requests, one end or the other, with a status code that says that they failed."""
+def failed_by_status(store: Store, traces: Sequence[int], tell: Tell = unheard) -> dict[int, SilentFailure]:
+    """Return the requests, one end or the other, that failed by their status codes, without an error, by row."""
     from spanview.analysis.query.matches import matching_rows
     from spanview.analysis.query.query import parse_query
 

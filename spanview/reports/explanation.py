@@ -43,7 +43,7 @@ from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import CANCELLED, part_of_name, seen_requests, serve_requests
-from spanview.analysis.silent import failure_in
+from spanview.analysis.silent import failed_by_status, failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
 from spanview.display.call_text import waited_for_text
@@ -59,7 +59,7 @@ from spanview.index.lives import State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.codes import ERROR
+from spanview.model.codes import CLIENT, ERROR, SERVER
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.serve.requests import Request
+    from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -158,6 +159,8 @@ class AlreadyFound:
     """What names take of critical paths, as `critical_by_name` returns it."""
     known: KnownCalls | None = None
     """Of all calls of the store."""
+    silent: Mapping[int, SilentFailure] | None = None
+    """What failed without an error, by row."""
 
 
 def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
@@ -272,6 +275,7 @@ class _Explanation:
         tell(0.5)
         yield from self._failed()
         yield from self._failed_without_error()
+        yield from self._answered_so()
         yield from self._retried()
         yield from self._cut_off()
         yield from () if self._rows else self._found(part(tell, 0.6, 1))
@@ -289,8 +293,9 @@ class _Explanation:
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
         failed = sum(function.failed for function in self._functions)
-        were = f"{'and' if errors else 'but'} {count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"
-        but = f", {were}" if failed else ""
+        also = [f"{count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
+        also += [f"{count(len(self._by_status), 'request')} failed by status code"] if self._by_status else []
+        but = f", {'and' if errors else 'but'} {' and '.join(also)}" if also else ""
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
         rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.
@@ -302,7 +307,10 @@ class _Explanation:
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
-            whose = " of the program" if 0 < len(others) < len(traces) else ""
+            whose = "" if len(others or traces) == len(traces) else " of the program"
+            whose = (
+                " with a root" if whose and all(root_of[trace] == NO_ROW for trace in {*traces} - {*others}) else whose
+            )
             whose += " known to have ended" if typical.traces < len(others or traces) else ""
             which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
             lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
@@ -323,12 +331,33 @@ class _Explanation:
         known = self._known if self._is_whole else None
         return functions_of(self._store, self._own_calls, None, self._unended, known)
 
+    @cached_property
+    def _by_status(self) -> Mapping[int, SilentFailure]:
+        """Requests that failed by status code, by row: the outermost, where no error and no other trace says so."""
+        silent, kinds, traces = self._found_before.silent, self._spans.kind, self._spans.trace
+        found = failed_by_status(self._store, self._traces) if silent is None else silent
+        errors = self._store.trace_table.error_count
+        rows = [
+            row
+            for row in found
+            if kinds[row] in {SERVER, CLIENT} and not errors[traces[row]] and row not in self._unended
+        ]
+        if not rows:
+            return {}
+        failed = [trace for trace in self._traces if errors[trace]]
+        own = {*self._not_within_others([*failed, *{traces[row] for row in rows}])}
+        rows = [row for row in rows if traces[row] in own]
+        forest = forest_of(self._store, {traces[row] for row in rows})
+        have_failed = np.isin(forest.rows, rows)
+        outermost = forest.rows[have_failed & (forest.sums_above(have_failed) == 1)]
+        return {row: found[row] for row in outermost.tolist()}
+
     def _of_calls(self, most: int) -> Iterator[Statement]:
         """Yield what calls waited for and how long they ran, the functions first that took most."""
         calls, functions = self._own_calls, self._functions
         taken = {one.function: sum(_spent(one).values()) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
-        taken_by_call = _taken(calls)
+        taken_by_call, ends = _taken(calls), copy_of(self._spans.end_ns)
         in_order = sorted(functions, key=lambda one: (-taken[one.function], one.function))
         for function in islice(in_order, most):
             ns, indices = taken[function.function], calls.indices_of(function.function)
@@ -342,7 +371,8 @@ class _Explanation:
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
             text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
-            without_end = function.running + function.no_end + function.lost
+            have_run = np.array([index for index in indices if calls.counts[index]], np.int64)
+            without_end = ends[calls.attempts[calls.firsts[have_run + 1] - 1]].tolist().count(NO_TIME)
             lacking = [f"what {without_end:,} without an end ran"] if without_end else []
             lacking += [f"what became of {function.no_attempt:,} without an attempt"] if function.no_attempt else []
             if lacking:
@@ -377,8 +407,9 @@ class _Explanation:
         table, known = self._store.trace_table, sum(share.self_ns + share.wait_ns for share in shares)
         ends = [(table.start_ns[trace], table.end_ns[trace]) for trace in self._traces]
         whole = max(known, sum(end - start for start, end in ends if NO_TIME not in (start, end) and end > start))
-        others = (one for one in shares if not _is_of_ray(one.name) and part_of_name(one.name) is None)
-        for share in islice(others, _MOST_UNUSUAL):
+        others = [one for one in shares if not _is_of_ray(one.name) and part_of_name(one.name) is None]
+        others.sort(key=lambda one: -one.self_ns)
+        for share in others[:_MOST_UNUSUAL]:
             if share.self_ns < _LEAST_SHARE * whole:
                 continue
             number = self._store.names[share.name]
@@ -558,6 +589,16 @@ class _Explanation:
             unended = self._unended[row]
             how = "failed" if unended.is_told else "was lost"
             groups.add(self._spans.name[row], f"{how}{{}}: {unended.reason}", unended.certainty, row)
+        yield from self._of_groups(Topic.FAILED, groups)
+
+    def _answered_so(self) -> Iterator[Statement]:
+        """Yield which requests failed by their status codes, though their spans have no error."""
+        groups = _Groups()
+        for row, failure in self._by_status.items():
+            if self._is_asked(row):
+                groups.add(
+                    self._spans.name[row], f"failed{{}} without an error: {failure.text}", Certainty.CERTAIN, row
+                )
         yield from self._of_groups(Topic.FAILED, groups)
 
     def _cut_off(self) -> Iterator[Statement]:

@@ -257,6 +257,34 @@ def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
         assert (texts(whole, "time")[0], texts(whole, "failed")) == (held, [failed])
 
 
+def test_requests_that_failed_without_an_error(tmp_path: Path) -> None:
+    """A status code says it as an error does: where all is explained, and where one of their traces is."""
+    build = Builder()
+    spans = [
+        build.span(f"GET /{number}", trace=number, kind="SERVER", attributes={"http.response.status_code": code})
+        for number, code in enumerate((200, 503, 404), 1)
+    ]
+    folder = folder_of(tmp_path, [*spans, build.span("orphan", trace=4, parent=9)])
+    document = explained(folder)
+    assert texts(document, "failed") == [
+        "GET /2 failed without an error: HTTP status 503",
+        "GET /3 failed without an error: HTTP status 404",
+    ]
+    assert texts(document, "about")[0].endswith("; no span failed, but 2 requests failed by status code")
+    assert texts(document, "time")[0].startswith("the slowest of 3 traces with a root, GET /")
+    alone = explained(folder, "-q", "http.response.status_code=503")
+    assert texts(alone, "failed") == ["GET /2 failed without an error: HTTP status 503"]
+
+
+def test_spans_on_paths_come_by_what_is_said_of_them(tmp_path: Path) -> None:
+    """What itself took longest comes first, whatever was waited for besides."""
+    build = Builder()
+    first = [*build.draw("a 0-10\n  late 500-600", trace=1)]
+    document = explained(folder_of(tmp_path, [*first, *build.draw("long 0-300", trace=2)]))
+    said = [text for text in texts(document, "time") if "itself took" in text]
+    assert [text.split()[0] for text in said] == ["long", "late"]
+
+
 def test_an_actor_that_exited_did_not_fail() -> None:
     """`exit_actor` ends a method with an exception, which is none of the program's."""
     failed = texts(explained(str(FIXTURES / "ray-odd-actors")), "failed")
@@ -420,6 +448,23 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     if ends_well:
         assert spent.startswith("1 call of f took 195 µs = 15 µs waiting")
         assert spent.endswith(" + 10 µs running + 110 µs between attempts + 60 µs after attempts without an end began")
+
+
+def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> None:
+    """As where it was killed for that; its run is said to be left out, as that of a lost attempt is."""
+    build = Builder()
+    calls = [("f ray.remote", 2, 1, 0, 10), ("f ray.remote_worker", 3, 2, 20, None)]
+    calls += [("f ray.remote", 4, 1, 12, 2), ("f ray.remote_worker", 5, 4, 40, 10)]
+    documents = [
+        build.span(
+            name, span=span, parent=parent, start=start, duration=duration, kind=("PRODUCER", "CONSUMER")[span % 2]
+        )
+        for name, span, parent, start, duration in calls
+    ]
+    documents.append(build.span("main", span=1, duration=100))
+    folder = folder_of(tmp_path, [*documents, *build.draw("another 0-10", trace=2)])
+    spent = next(text for text in texts(explained(folder), "time") if text.startswith("2 calls of f"))
+    assert spent.endswith("; what 1 without an end ran isn't counted")
 
 
 @pytest.mark.parametrize("ends", [True, False])

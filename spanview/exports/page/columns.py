@@ -99,10 +99,11 @@ class Columns:
         """What names take of critical paths; None where a trace has no usable id."""
         reasons = self.known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
-        self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
+        self.failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
+        """What failed without an error, by row."""
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
         notes = {number: unended_text(unended[row]) for number, row in self.numbered(unended)}
-        silent = {number: self._failures[row].text for number, row in self.numbered(self._failures)}
+        silent = {number: self.failures[row].text for number, row in self.numbered(self.failures)}
         until = known_until(unended)
         of_trees = self._of_trees(traces, until, notes)
         self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent], until)
@@ -469,7 +470,7 @@ class Columns:
         alone = calls[counts == 0]
         alone = alone[~np.isin(alone, served_in(forest, alone)[0])]
         for call, number in zip(alone.tolist(), self._number_of[alone].tolist(), strict=True):
-            if rows[call] not in self._failures:
+            if rows[call] not in self.failures:
                 why = self.known.reasons.get(rows[call])
                 marks[number] = f"◌ {'no attempt seen' if why is None else why.label}"
         return dict(sorted(marks.items()))

@@ -60,7 +60,7 @@ def conclusions(
     report = diagnose(part, session=around.session, unended=of_part, given=around.paths)
     chosen = None if is_everything else traces
     requests = serve_requests(part)
-    found = AlreadyFound(shares=columns.shares, known=columns.known)
+    found = AlreadyFound(shares=columns.shares, known=columns.known, silent=columns.failures)
     if is_everything:
         found = replace(found, checked=report, requests=requests)
     # That few requests are left of all says nothing of how many were traced.

@@ -26,7 +26,7 @@ import pytest
 from _pytest.assertion.rewrite import PYC_TAIL, _rewrite_test, _write_pyc, assertstate_key, get_cache_dir
 from hypothesis import HealthCheck, settings
 
-from seeds import THOROUGH
+from seeds import THOROUGH, spread
 from spanview.analysis.logs import times as log_times
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _TESTS: Final = Path(__file__).parent
 _SHARE: Final = 10
 """Property tests make the tenth part of their examples, other ones each time, and all with `THOROUGH=1`."""
 _FEWEST: Final = 20
+_GARBAGE: Final = 50_000, 20, 50
+"""So many objects more, and so many looks at them, before the next and the next older ones are looked at."""
 
 # That examples are made slowly says how busy the machine is.
 settings.register_profile("busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -100,6 +102,15 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.shortened)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None]:
+    """Make a test in as many of its variants as its mark says."""
+    yield
+    mark = metafunc.definition.get_closest_marker("shortened")
+    if mark is not None and mark.args:
+        metafunc._calls = [*spread(metafunc._calls, mark.args[0], lambda call: tuple(call.indices.values()))]
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Keep together what may not run beside each other, let the longest begin, and make property tests shorter."""
@@ -124,9 +135,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Leave all tests and modules out of each collection of garbage, which would take an eighth of the time else."""
+    """Look for garbage less often, and not among tests and modules: it would take a quarter of the time else."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*_GARBAGE)
 
 
 def _let_group_count(item: Any) -> None:

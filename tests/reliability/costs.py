@@ -264,4 +264,4 @@ def _clashes(trials: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("31", "every kind of clash, n and 4 n", "spans of each kind", 4_000, 1_000, _clashes),)
+ROWS: Final = (Row("31", "every kind of clash, n and 4 n", "spans of each kind", 4_000, 600, _clashes),)

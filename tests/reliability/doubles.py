@@ -371,5 +371,5 @@ def _mixtures(trials: int, _: Path) -> Figures:
 ALL: Final = len(_records()) ** 2
 ROWS: Final = (
     Row("25a", "records with the same ids, same or different", "pairs", ALL, ALL // 80 + 1, _table),
-    Row("25b", "many records of few spans, across files", "mixtures", 10_000, 100, _mixtures),
+    Row("25b", "many records of few spans, across files", "mixtures", 10_000, 50, _mixtures),
 )

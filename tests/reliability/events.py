@@ -119,7 +119,7 @@ def _compare(store: Store, place: Path, figures: Figures, where: str) -> None:
 
 
 ROWS: Final = (
-    Row("35a", "Ray's own events, cut anywhere", "cuts", 4_000, 80, _cut),
+    Row("35a", "Ray's own events, cut anywhere", "cuts", 4_000, 40, _cut),
     Row("35b", "the same, late, in pieces and rotated while followed", "programs", 100, 2, _followed),
     Row("35c", "the same, without spans, and spans without them", "folders", 2, 2, _alone),
 )

@@ -380,12 +380,12 @@ def _expect_columns(figures: Figures, lines: Sequence[dict[str, object]], writte
 
 def _rows() -> Iterator[Row]:
     posix = _not_posix
-    yield Row("21a", "export killed at the Nth byte", "kills", 1_000, 20, _killed_at_byte, unavailable=posix)
+    yield Row("21a", "export killed at the Nth byte", "kills", 1_000, 10, _killed_at_byte, unavailable=posix)
     yield Row(
-        "21b", "write error at the Nth byte of an export", "errors", 1_000, 20, _refused_at_byte, unavailable=posix
+        "21b", "write error at the Nth byte of an export", "errors", 1_000, 10, _refused_at_byte, unavailable=posix
     )
-    yield Row("21c", "disk really full", "exports", 300, 8, _full_disk, unavailable=no_disk_of_its_own)
-    yield Row("21d", "export killed at a random moment", "kills", 1_000, 8, _killed_at_random, unavailable=posix)
+    yield Row("21c", "disk really full", "exports", 300, 4, _full_disk, unavailable=no_disk_of_its_own)
+    yield Row("21d", "export killed at a random moment", "kills", 1_000, 4, _killed_at_random, unavailable=posix)
     yield Row("21e", "fsync fails", "exports", 60, len(_WAYS), _failing_sync, unavailable=no_failing_calls)
     yield Row("21f", "disk full behind redirected output", "calls", 400, len(_PRINTING), _redirected, unavailable=posix)
     yield Row("21g", "disk of the spool full", "readings", 60, 6, _full_spool, unavailable=posix)

@@ -50,6 +50,6 @@ _TARGETS: Final = (
     ("e", "query", "any text as a query, fuzzed", 100_000),
 )
 ROWS: Final = tuple(
-    Row(f"14{letter}", fault, "runs", runs, runs // 120, partial(_fuzz, target), unavailable=_unavailable)
+    Row(f"14{letter}", fault, "runs", runs, runs // 400, partial(_fuzz, target), unavailable=_unavailable)
     for letter, target, fault, runs in _TARGETS
 )

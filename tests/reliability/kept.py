@@ -139,4 +139,4 @@ def _not_used(trials: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("33", "kept index with odd contents, or not one's own", "indexes", 500, 60, _not_used),)
+ROWS: Final = (Row("33", "kept index with odd contents, or not one's own", "indexes", 500, 30, _not_used),)

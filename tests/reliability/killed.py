@@ -115,4 +115,4 @@ def _shown(store: Store, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 _KILLS: Final = 200
-ROWS: Final = (Row("3", "writer killed with SIGKILL", "kills", _KILLS, _KILLS // 13, _kill),)
+ROWS: Final = (Row("3", "writer killed with SIGKILL", "kills", _KILLS, _KILLS // 26, _kill),)

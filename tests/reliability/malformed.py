@@ -397,8 +397,8 @@ def _not_posix() -> str:
 _FILES: Final = 5_000
 _READ: Final = 200
 ROWS: Final = (
-    Row("14f", "any byte of any format damaged", "files", _FILES, _FILES // 30, _damage),
-    Row("14g", "any value of any format odd", "files", _FILES, _FILES // 30, _odd),
+    Row("14f", "any byte of any format damaged", "files", _FILES, _FILES // 60, _damage),
+    Row("14g", "any value of any format odd", "files", _FILES, _FILES // 60, _odd),
     Row(
         "14h",
         "the same, compressed, piped, every command",

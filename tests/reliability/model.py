@@ -302,4 +302,4 @@ def _run_all(trials: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("30a", "random writes, rotations, cuts, removals and kills", "runs", 5_000, 100, _run_all),)
+ROWS: Final = (Row("30a", "random writes, rotations, cuts, removals and kills", "runs", 5_000, 50, _run_all),)

@@ -246,4 +246,4 @@ def _monkeys(trials: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("18f", "random keys, clicks and sizes, changing files", "moves", 3_000, 75, _monkeys),)
+ROWS: Final = (Row("18f", "random keys, clicks and sizes, changing files", "moves", 3_000, 40, _monkeys),)

@@ -107,6 +107,6 @@ def _mutated(trials: int, folder: Path) -> Figures:
 
 
 ROWS: Final = (
-    Row("32a", "record torn by a whole one of any format", "files", 5_000, 120, _whole_in_torn),
-    Row("32b", "mutated folders, decoded and scanned", "folders", 5_000, 40, _mutated),
+    Row("32a", "record torn by a whole one of any format", "files", 5_000, 60, _whole_in_torn),
+    Row("32b", "mutated folders, decoded and scanned", "folders", 5_000, 20, _mutated),
 )

@@ -168,6 +168,6 @@ def _said(trials: int, _: Path) -> Figures:
 
 _COMMANDS: Final = len(TEXTS) * len(_EXPORTS + _LINES)
 ROWS: Final = (
-    Row("20a", "hostile strings in what is printed", "outputs", _COMMANDS, -(-_COMMANDS // 10), _outputs),
+    Row("20a", "hostile strings in what is printed", "outputs", _COMMANDS, -(-_COMMANDS // 20), _outputs),
     Row("20b", "hostile names of nodes, paths and errors", "notices", 2 * len(TEXTS), 2 * len(TEXTS), _said),
 )

@@ -217,6 +217,6 @@ def _seconds(data: bytes) -> float:
 
 _SPLITS: Final = 10_000
 ROWS: Final = (
-    Row("2a", "file read in any pieces", "splits", _SPLITS, _SPLITS // 80, _split),
+    Row("2a", "file read in any pieces", "splits", _SPLITS, _SPLITS // 160, _split),
     Row("2b", "file that might take quadratic time", "inputs", len(_COSTLY), len(_COSTLY), _cost),
 )

@@ -424,12 +424,12 @@ def _anything(trials: int, folder: Path) -> Figures:
 
 
 ROWS: Final = (
-    Row("17a", "markup in any string", "places", 1_100, 30, partial(_walk, texts=MARKUP)),
-    Row("17b", "the same, clicked on", "clicks", 600, 10, partial(_click, texts=MARKUP)),
-    Row("17c", "the same, a wide screen, logs", "places", 520, 26, partial(_walk, texts=MARKUP, size=_WIDEST)),
-    Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 34, partial(_walk, texts=RAW)),
-    Row("18b", "the same, clicked on", "clicks", 730, 10, partial(_click, texts=RAW)),
-    Row("18c", "the same, pasted into prompts", "pastes", 333, 10, _prompts),
+    Row("17a", "markup in any string", "places", 1_100, 15, partial(_walk, texts=MARKUP)),
+    Row("17b", "the same, clicked on", "clicks", 600, 4, partial(_click, texts=MARKUP)),
+    Row("17c", "the same, a wide screen, logs", "places", 520, 13, partial(_walk, texts=MARKUP, size=_WIDEST)),
+    Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 17, partial(_walk, texts=RAW)),
+    Row("18b", "the same, clicked on", "clicks", 730, 4, partial(_click, texts=RAW)),
+    Row("18c", "the same, pasted into prompts", "pastes", 333, 5, _prompts),
     Row("18d", "anything that a terminal can send", "pieces", 5_000, 40, _anything),
-    Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 900, 26, partial(_walk, texts=RAW, size=_WIDEST)),
+    Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 900, 13, partial(_walk, texts=RAW, size=_WIDEST)),
 )

@@ -153,4 +153,4 @@ def changed(document: Document, place: tuple[str, ...], value: Any) -> Document:
 
 
 _DOCUMENTS: Final = 20_000
-ROWS: Final = (Row("14a", "wrong shapes in valid JSON", "documents", _DOCUMENTS, _DOCUMENTS // 20, _shape),)
+ROWS: Final = (Row("14a", "wrong shapes in valid JSON", "documents", _DOCUMENTS, _DOCUMENTS // 40, _shape),)

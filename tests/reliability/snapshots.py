@@ -79,4 +79,4 @@ def _in_any_order(orders: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("31b", "start and end records of one span, in any order", "orders", 2_000, 60, _in_any_order),)
+ROWS: Final = (Row("31b", "start and end records of one span, in any order", "orders", 2_000, 30, _in_any_order),)

@@ -116,6 +116,6 @@ _HOLDING_CUTS: Final = 21_000
 """No more than there are."""
 
 ROWS: Final = (
-    Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS // 16, _cut_anywhere),
+    Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS // 32, _cut_anywhere),
     Row("1b", "the same, and it holds what looks like records", "cuts", _HOLDING_CUTS, 300, _cut_what_holds),
 )

@@ -280,9 +280,9 @@ def _bigger(chance: random.Random) -> list[Document]:
 
 
 def _rows() -> Iterator[Row]:
-    yield Row("23", "self-parents, cycles, doubled ids, null times", "graphs", 20_000, 200, _graphs)
-    yield Row("24a", "parent missing, late or never: orders of five", "orders", 600, 30, _orders_of_five)
-    yield Row("24b", "the same, bigger traces in pieces", "shuffles", 1_000, 20, _shuffles)
+    yield Row("23", "self-parents, cycles, doubled ids, null times", "graphs", 20_000, 80, _graphs)
+    yield Row("24a", "parent missing, late or never: orders of five", "orders", 600, 15, _orders_of_five)
+    yield Row("24b", "the same, bigger traces in pieces", "shuffles", 1_000, 10, _shuffles)
 
 
 ROWS: Final = tuple(_rows())

@@ -162,4 +162,4 @@ def _time(dice: Dice) -> int:
 
 
 _SPANS: Final = 10_000
-ROWS: Final = (Row("12", "NaN, surrogates, big integers, BOM, invalid UTF-8", "spans", _SPANS, _SPANS // 100, _keep),)
+ROWS: Final = (Row("12", "NaN, surrogates, big integers, BOM, invalid UTF-8", "spans", _SPANS, _SPANS // 200, _keep),)

@@ -132,6 +132,7 @@ async def test_the_palette_has_all_of_a_screen(screen: type[BaseScreen], way: tu
         assert "forget settings" in look.text
 
 
+@pytest.mark.shortened(8)
 @pytest.mark.parametrize(("screen", "way"), SCREENS)
 async def test_each_change_is_told(screen: type[BaseScreen], way: tuple[str, ...]) -> None:
     """What a key did that changes something, or why it did nothing, stands in the footer."""

@@ -187,6 +187,7 @@ def _views(*, failing: bool) -> list[Document]:
 NOTHING: Final = "no call, no request, no error in these, no span here has, no block here has, no span has"
 
 
+@pytest.mark.shortened(11)
 @pytest.mark.parametrize("failing", [True, False])
 @pytest.mark.parametrize(
     "keys", ["A", "A G enter", "H", "H G enter", "L", "t", "t b enter", "F", "exclamation_mark", "d j d"]

@@ -384,6 +384,7 @@ async def test_when_loading_ends(way: Way) -> None:
         assert "as of" not in look.header
 
 
+@pytest.mark.shortened(11)
 @each_way
 async def test_while_following(way: Way) -> None:
     """Figures come to be those of a screen that is opened now, and the cursor stays on its item.

@@ -37,7 +37,7 @@ def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("view", sample(VIEWS, 9), ids=lambda view: view.name)
+@pytest.mark.parametrize("view", sample(VIEWS, 5), ids=lambda view: view.name)
 async def test_every_view_can_be_read(view: Shot) -> None:
     """Whatever is painted stands out of what is behind it; without colours there are none, and the same words."""
     texts = dict[tuple[tuple[int, int], str], str]()
@@ -57,6 +57,7 @@ async def test_every_view_can_be_read(view: Shot) -> None:
         assert {*texts[size, COLORLESS]} & {*"›·[["}
 
 
+@pytest.mark.shortened(8)
 @pytest.mark.parametrize("view", VIEWS if THOROUGH else SHOTS, ids=lambda view: view.name)
 async def test_every_view_is_laid_out_anew(view: Shot) -> None:
     """However often the size changes, it looks as it does where it was opened at that size."""

@@ -32,7 +32,7 @@ _check_rule = Stylesheet._check_rule
 
 
 @pytest.mark.shortened
-@pytest.mark.parametrize("way", [pytest.param(WAYS[name], id=name) for name in sample([*WAYS], 7)])
+@pytest.mark.parametrize("way", [pytest.param(WAYS[name], id=name) for name in sample([*WAYS], 4)])
 async def test_widgets_look_as_they_would_in_textual(way: tuple[str, ...]) -> None:
     """On each screen, opened twice, in another theme and by another focus too, and with the terminal's window left."""
     async with looking_at(*documents()) as look:

@@ -37,7 +37,7 @@ def _lacks(gone: str, need: str) -> bool:
     return need != gone and _is_there(need)
 
 
-@pytest.mark.shortened
+@pytest.mark.shortened(5)
 @pytest.mark.parametrize("gone", ONE_EACH)
 async def test_the_viewer_works_without_any_of_it(gone: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Screens open, are left, filtered and resized, and the list has all its rows."""

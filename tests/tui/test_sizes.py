@@ -64,7 +64,7 @@ def keys_to_walk() -> list[str]:
 
 
 @pytest.mark.shortened
-@pytest.mark.parametrize("size", sample([*SIZES, *TINY], 4))
+@pytest.mark.parametrize("size", sample([*SIZES, *TINY], 2))
 async def test_every_screen_fits_and_can_be_walked(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,9 +36,9 @@ _GROUPS: Final = ("ray", "machine")
 _LONG: Final = ("test_tools_find_nothing", "lowest_versions", "source_archive", "test_same_bytes", "test_row")
 """In the names of tests that take so long that they are not to come last."""
 _TESTS: Final = Path(__file__).parent
-_SHARE: Final = 10
-"""Property tests make the tenth part of their examples, other ones each time, and all with `THOROUGH=1`."""
-_FEWEST: Final = 20
+_SHARE: Final = 20
+"""Property tests make the twentieth part of their examples, other ones each time, and all with `THOROUGH=1`."""
+_FEWEST: Final = 10
 _GARBAGE: Final = 50_000, 20, 50
 """So many objects more, and so many looks at them, before the next and the next older ones are looked at."""
 

@@ -1,4 +1,4 @@
-"""What is tried of much: a sixth of the seeds of trials, a sample of values, and all with `THOROUGH=1`.
+"""What is tried of much: a twelfth of the seeds of trials, a sample of values, and all with `THOROUGH=1`.
 
 A test with the mark `shortened(12)` is made in twelve of its variants: `test_in_few` says which.
 """
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 THOROUGH: Final = bool(os.environ.get("THOROUGH"))
-_SHARE: Final = 6
+_SHARE: Final = 12
 _Each = TypeVar("_Each")
 
 

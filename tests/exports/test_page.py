@@ -106,7 +106,7 @@ def drawing() -> list[Document]:
 
 
 @pytest.mark.shortened
-@pytest.mark.parametrize("name", sample(RECORDINGS, 9))
+@pytest.mark.parametrize("name", sample(RECORDINGS, 5))
 def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_path: Path) -> None:
     """The statistics, the traces, their answers and their rows are what Python says of a recording."""
     folder, path = FIXTURES / name / "spans", tmp_path / "page.html"
@@ -464,6 +464,7 @@ def test_the_next_failure_of_a_page_opened_at_a_trace(windows: Windows, tmp_path
             look.until(f"document.querySelector('[aria-selected=true]').innerText.includes('{name}')")
 
 
+@pytest.mark.shortened(8)
 @pytest.mark.parametrize(
     ("text", "names", "said"),
     [

@@ -56,7 +56,7 @@ def expected(store: Store, traces: list[int]) -> dict[tuple[Any, ...], list[Any]
 
 
 @pytest.mark.shortened
-@pytest.mark.parametrize("name", sample(RECORDINGS, 6))
+@pytest.mark.parametrize("name", sample(RECORDINGS, 3))
 def test_the_call_paths_are_those_of_the_viewer(name: str, windows: Windows, tmp_path: Path) -> None:
     """Of all traces, and of every third one."""
     store, path = load_store([str(FIXTURES / name)]), tmp_path / "page.html"

@@ -18,6 +18,7 @@ from textual.css import stylesheet
 from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
+import viewers
 from builders import Builder
 from contrasts import LEAST, contrast, least, ratio_of
 from spanview.tui.app.opening import Opening
@@ -198,6 +199,8 @@ async def test_a_theme_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return parse(scope, css, *arguments, **named)
 
     monkeypatch.setattr(stylesheet, "parse", note)
+    # Nor is anything known of other tests.
+    monkeypatch.setattr(viewers, "_parse_once", Stylesheet._parse_rules)
     async with looking_at(*documents()) as look:
         await look.press(*"T" * len(NAMES))
         shown = look.app.theme, look.app.screen.styles.background

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -37,6 +38,41 @@ from spanview.cluster import shuffle
 
 shuffle._GROUP_BYTES, shuffle._SHARE_BYTES, shuffle._PARTITION_BYTES = 20_000, 20_000, 5_000
 sys.exit(main())
+"""
+_DRIVER: Final = """
+import json
+import os
+import sys
+import tempfile
+
+import ray
+
+from spanview.cli import main
+from spanview.cluster import shuffle
+
+shuffle._GROUP_BYTES, shuffle._SHARE_BYTES, shuffle._PARTITION_BYTES = 20_000, 20_000, 5_000
+commands, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+init = ray.init
+ray.init = lambda **options: None if ray.is_initialized() else init(**options)
+ray.shutdown = lambda: None
+for line in commands:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as notices:
+        os.dup2(output.fileno(), 1)
+        os.dup2(notices.fileno(), 2)
+        try:
+            status = main(json.loads(line))
+        except SystemExit as ended:
+            status = ended.code
+        sys.stdout.flush()
+        sys.stderr.flush()
+        output.seek(0)
+        notices.seek(0)
+        print(json.dumps([status, output.read().hex(), notices.read().decode()]), file=answers, flush=True)
+"""
+"""spanview that stays connected, and divides as well: a command a line, and in a line status, output and notices.
+
+To start, to import Ray, to connect and to start workers anew is most of what a command takes.
 """
 OF_ANOTHER_VERSION: Final = """
 import sys
@@ -90,11 +126,20 @@ class Cluster:
 
     address: str
     environment: Mapping[str, str]
+    driver: subprocess.Popen[str]
 
-    def spanview(self, command: str, *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
-        """Return status, output and standard error of a command with `--ray`."""
+    def spanview(self, command: str, *words: str, code: str = "") -> tuple[int, bytes, str]:
+        """Return status, output and standard error of a command with `--ray`, or of code with these words."""
+        words = (command, "--ray", self.address, *words)
+        if not code:
+            assert self.driver.stdin is not None
+            assert self.driver.stdout is not None
+            self.driver.stdin.write(json.dumps(words) + "\n")
+            self.driver.stdin.flush()
+            status, output, notices = json.loads(self.driver.stdout.readline())
+            return status, bytes.fromhex(output), notices
         done = subprocess.run(
-            [sys.executable, "-c", code, command, "--ray", self.address, *words],
+            [sys.executable, "-c", code, *words],
             env=dict(self.environment),
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
@@ -113,5 +158,16 @@ def started(folder: Path) -> Iterator[Cluster]:
         session.write("cluster.py", _PROGRAM)
         with session.start("cluster.py") as process:
             assert process.stdout is not None
-            yield Cluster(process.stdout.readline().strip(), session.environment())
+            address, environment = process.stdout.readline().strip(), session.environment()
+            with subprocess.Popen(
+                [sys.executable, "-c", _DRIVER],
+                env=environment,
+                cwd=ROOT,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            ) as driver:
+                yield Cluster(address, environment, driver)
+                driver.kill()
             process.kill()

@@ -146,7 +146,7 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
 # -- a cluster ---------------------------------------------------------------------------------------------------------
 
 
-def stats(cluster: Cluster, *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
+def stats(cluster: Cluster, *words: str, code: str = "") -> tuple[int, bytes, str]:
     """Return status, output and standard error of `spanview stats --ray`."""
     return cluster.spanview("stats", *words, code=code)
 
@@ -160,7 +160,7 @@ def test_on_a_cluster(cluster: Cluster) -> None:
         [sys.executable, "-m", "spanview", "stats", "--json", *paths], cwd=ROOT, capture_output=True, check=True
     )
     expected = (0, here.stdout, here.stderr.decode())
-    assert stats(cluster, "--json", *paths) == expected
+    assert stats(cluster, "--json", *paths, code=DIVIDING) == expected
     assert stats(cluster, "--json", *(f"file://{ROOT / path}" for path in paths)) == expected
 
 

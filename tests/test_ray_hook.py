@@ -31,6 +31,7 @@ import pytest
 
 import spanview as package
 from hooked import Left, left_in
+from pages import RECIPES
 from programs import spanview
 from ray_sessions import RaySession, need
 
@@ -272,10 +273,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
     with RaySession(tmp_path_factory.mktemp("hook")) as session:
         session.write("first.py", FIRST)
         session.write("second.py", SECOND)
-        commands = (
-            "ray start --head --tracing-startup-hook=spanview.ray.hook:setup_tracing\n"
-            "python first.py || test $? = 137\npython second.py\n"
-        )
+        commands = f"{RECIPES['ray-start']}\npython first.py || test $? = 137\npython second.py\n"
         done = session.run(commands, {"LIST": str(session.folder / "list")}, options={"log_to_driver": False})
         assert done.returncode == 0, done.stdout + done.stderr
         assert "all done" in done.stdout, done.stdout + done.stderr

@@ -2,14 +2,15 @@
 
 session            recipes                                       seen
 -------            -------                                       ---------
-ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
-ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
+ray start          ray-start-with-events, own-spans, message     calls, spans in their places, Ray's own events
+ray.init           my_tracing.py, run-with-hook, EVENTS          calls, service, a thread's span, Ray's own events
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
-both               hook-with-events, ray-start-with-events       Ray's own events of the tasks that spans name
+ray.init           hook-with-events                              Ray's own events of the tasks that spans name
 Ray Serve          serve-default                                 requests from the proxy to the second replica
 Ray Serve          hook, serve-environment                       the same among Ray's calls, each span once
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
-Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by test_ray.py.
+Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by test_ray.py; ray-start by
+test_ray_hook.py.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from ray_sessions import CALLS, SMALL, RaySession, need, with_hook
 from rays_word import attempts_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
     from subprocess import CompletedProcess
 
+    from rays_word import Attempt
     from spanview.api.trace import Node, Trace
 
 THREAD: Final = """
@@ -78,6 +80,17 @@ ray.get(work.remote(message))
 runpy.run_module("no_context", run_name="__main__")
 """
 
+EVENTS: Final = """
+import glob
+import os
+import time
+
+files = os.environ["RAY_TMPDIR"] + "/ray/session_2*/logs/export_events/event_EXPORT_TASK_*.log"
+while not all("".join(open(path).read() for path in glob.glob(files)).count(state) >= 3 for state in ('"5":', '"8":')):
+    time.sleep(0.05)
+"""
+"""It goes on once the driver has said that it sent its calls to workers, and these that they run."""
+
 
 def succeeded(done: CompletedProcess[str]) -> None:
     """Let the test fail, with what was printed, where a program did."""
@@ -110,6 +123,26 @@ def traces_of(files: list[str]) -> list[list[str]]:
     traces = package.load(files).traces
     assert all(trace.complete for trace in traces)
     return sorted(lines_of(trace) for trace in traces)
+
+
+def events_of(session: RaySession) -> Mapping[str, list[Attempt]]:
+    """Return the attempts of each task that Ray has written events of; there are events of every kind."""
+    events = session.folder_of("export_events")
+    assert {"event_EXPORT_ACTOR.log", "event_EXPORT_NODE.log", "event_EXPORT_DRIVER_JOB.log"} <= {*os.listdir(events)}
+    return attempts_in(events.glob("event_EXPORT_TASK_*.log"))
+
+
+def check_events(session: RaySession) -> None:
+    """Compare the three calls of `CALLS` with Ray's own events of their tasks."""
+    attempts = events_of(session)
+    ended = left_in(session.folder_of("spans")).ended
+    calls = [span for span in ended if span["name"] == "__main__.double ray.remote"]
+    assert len(calls) == 3
+    for call in calls:
+        (attempt,) = attempts[call["attributes"]["ray.task_id"]]
+        # That it runs is the worker's to write, whose last lines are lost where its driver has ended by then.
+        assert {"1", "2", "5"} <= attempt.states.keys()
+        assert call["start_ns"] <= attempt.states["1"] <= call["end_ns"]
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +184,7 @@ def test_every_recipe_is_run() -> None:
 
 @pytest.mark.ray
 def test_cluster_that_is_started_first(session: RaySession) -> None:
-    """`ray start` with a hook: all programs that join are traced, with spans of their own, threads and messages."""
+    """`ray start` with hook and events: programs that join are traced, with own spans, threads, messages and events."""
     imports, made, arrived = RECIPES["message"].split("\n\n")
     session.write("own_spans.py", RECIPES["own-spans"])
     without = RECIPES["own-spans"].replace("contextvars.copy_context().run, ", "").replace("ray.init()\n", "")
@@ -159,9 +192,11 @@ def test_cluster_that_is_started_first(session: RaySession) -> None:
     session.write("made.py", f"{imports}\n{made}\n")
     session.write("arrived.py", f"{imports}\n{arrived}")
     session.write("message.py", MESSAGE)
-    programs = "python own_spans.py\npython message.py"
-    succeeded(session.run(f"{RECIPES['ray-start']}\n{programs}", options={}))
+    session.write("program.py", "import ray\n\nray.init()\n" + CALLS + EVENTS)
+    programs = "python program.py\npython own_spans.py\npython message.py"
+    succeeded(session.run(f"{RECIPES['ray-start-with-events']}\n{programs}", options={}))
     assert session.own_files() == []
+    check_events(session)
     traces = traces_of([str(session.folder_of("spans"))])
     call = "program > __main__.train ray.remote"
     task = f"{call} > __main__.train ray.remote_worker"
@@ -174,16 +209,18 @@ def test_cluster_that_is_started_first(session: RaySession) -> None:
             ["__main__.work ray.remote", "__main__.work ray.remote > __main__.work ray.remote_worker"],
             sorted(["program", *[call] * 2, *[task] * 2, *epoch]),
             *[["load"]] * 4,
+            *[["__main__.double ray.remote", "__main__.double ray.remote > __main__.double ray.remote_worker"]] * 3,
         ]
     )
 
 
 @pytest.mark.ray
 def test_hook_of_ones_own(session: RaySession) -> None:
-    """A hook that names the service, writes into a folder of its own, and sets an instrumentor up."""
+    """A hook that names the service, writes elsewhere, and sets an instrumentor up; events as a variable asks for."""
     need("opentelemetry.instrumentation.threading")
     session.write("my_tracing.py", RECIPES["my_tracing.py"])
-    session.write("program.py", with_hook("my_tracing:setup_tracing") + CALLS + THREAD)
+    told = "import os\nimport ray\nfrom spanview.ray import EVENTS\n\nos.environ.update(EVENTS)\n"
+    session.write("program.py", told + with_hook("my_tracing:setup_tracing") + CALLS + THREAD + EVENTS)
     succeeded(session.run(f"{RECIPES['run-with-hook']}\n"))
     folder = session.folder / "my-spans"
     assert session.own_files() == []
@@ -193,6 +230,8 @@ def test_hook_of_ones_own(session: RaySession) -> None:
     call = "__main__.train ray.remote"
     task = f"{call} > __main__.train ray.remote_worker"
     assert [call, task, f"{task} > load"] in traces_of([str(folder)])
+    states = [attempt.states.keys() for attempts in events_of(session).values() for attempt in attempts]
+    assert sum({"1", "2", "5"} <= names for names in states) >= 3
 
 
 @pytest.mark.ray
@@ -210,43 +249,12 @@ def test_hook_that_no_worker_finds(session: RaySession) -> None:
     assert calls_of([str(session.folder / "my-spans")]) == {"__main__.double": (1, 0, 0, 1)}
 
 
-EVENTS: Final = """
-import glob
-import os
-import time
-
-files = os.environ["RAY_TMPDIR"] + "/ray/session_2*/logs/export_events/event_EXPORT_TASK_*.log"
-while not all("".join(open(path).read() for path in glob.glob(files)).count(state) >= 3 for state in ('"5":', '"8":')):
-    time.sleep(0.05)
-"""
-"""It goes on once the driver has said that it sent its calls to workers, and these that they run."""
-
-
 @pytest.mark.ray
-@pytest.mark.parametrize(
-    ("commands", "beginning"),
-    [
-        ("", RECIPES["hook-with-events"]),
-        (RECIPES["ray-start-with-events"], "import ray\n\nray.init()\n"),
-        ("", f"import os\nimport ray\nfrom spanview.ray import EVENTS\n\nos.environ.update(EVENTS)\n{RECIPES['hook']}"),
-    ],
-    ids=["ray.init", "ray start", "the environment"],
-)
-def test_rays_own_events(session: RaySession, commands: str, beginning: str) -> None:
-    """Ray writes events of every kind, and when each task that a call's span names was submitted, sent and run."""
-    session.write("program.py", beginning + CALLS + EVENTS)
-    options: dict[str, Any] = {} if commands else {**SMALL}
-    succeeded(session.run(f"{commands}\npython program.py", options=options))
-    events = session.folder_of("export_events")
-    assert {"event_EXPORT_ACTOR.log", "event_EXPORT_NODE.log", "event_EXPORT_DRIVER_JOB.log"} <= {*os.listdir(events)}
-    attempts = attempts_in(events.glob("event_EXPORT_TASK_*.log"))
-    calls = [span for span in left_in(session.folder_of("spans")).ended if span["kind"] == "SpanKind.PRODUCER"]
-    assert len(calls) == 3
-    for call in calls:
-        (attempt,) = attempts[call["attributes"]["ray.task_id"]]
-        # That it runs is the worker's to write, whose last lines are lost where its driver has ended by then.
-        assert {"1", "2", "5"} <= attempt.states.keys()
-        assert call["start_ns"] <= attempt.states["1"] <= call["end_ns"]
+def test_rays_own_events(session: RaySession) -> None:
+    """Ray writes when each task that a call's span names was submitted, sent and run."""
+    session.write("program.py", RECIPES["hook-with-events"] + CALLS + EVENTS)
+    succeeded(session.run("python program.py"))
+    check_events(session)
 
 
 def free_port() -> int:

@@ -195,6 +195,7 @@ def test_bash_completes_by_it(folder: Path) -> None:
     assert said.split() == ["complete", "-o", "filenames", "-F", "_spanview", "spanview"]
 
 
+@pytest.mark.shortened(12)
 @pytest.mark.parametrize(("typed", "expected"), [*COMPLETED, ("-- st|", {"stray file.txt"})])
 def test_fish(folder: Path, typed: str, expected: set[str]) -> None:
     """What fish itself says that it would complete."""

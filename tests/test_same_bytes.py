@@ -11,7 +11,7 @@ newest           this process, newest first, and kept;       by the times of the
 
 The folder has what makes a choice necessary: equal starts and durations, spans three times over, other spans under the
 same ids, parents that are missing, circles, torn records, calls, and requests of Serve. With `THOROUGH=1` it is as
-large as what several processes read otherwise; without, they read what is a fifth of that, too.
+large as what several processes read otherwise; without, they read what is a tenth of that, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
 
 _FILES: Final = 24
-_SHARE: Final = 1 if THOROUGH else 5
+_SHARE: Final = 1 if THOROUGH else 10
 _SPANS: Final = 2_500 // _SHARE
 """Of each file, about."""
 _QUICK_FROM_BYTES: Final = SCAN_FROM_BYTES // _SHARE

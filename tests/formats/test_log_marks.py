@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,10 +33,9 @@ def test_whole_and_byte_by_byte() -> None:
     assert counted([TEXT[at : at + 1] for at in range(len(TEXT))]) == (3, 2)
 
 
-@pytest.mark.parametrize("cut", range(len(TEXT)))
-def test_cut_anywhere(cut: int) -> None:
+def test_cut_anywhere() -> None:
     """Wherever a log is cut in two, the same is counted."""
-    assert counted([TEXT[:cut], TEXT[cut:]]) == (3, 2)
+    assert [cut for cut in range(len(TEXT)) if counted([TEXT[:cut], TEXT[cut:]]) != (3, 2)] == []
 
 
 @settings(max_examples=300, deadline=None)

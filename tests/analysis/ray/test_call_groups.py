@@ -77,6 +77,7 @@ def test_the_drawing() -> None:
     assert len(module._KNOWN[store]) < CALLS // 2
 
 
+@pytest.mark.shortened(24)
 @pytest.mark.parametrize("by", [CallsBy.ACTOR, CallsBy.NODE, CallsBy.JOB])
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_recordings(recording: str, by: CallsBy, monkeypatch: pytest.MonkeyPatch) -> None:

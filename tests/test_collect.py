@@ -31,6 +31,7 @@ from busy import Busy
 from pages import RECIPES, ROOT
 from programs import Following
 from ray_sessions import RaySession, need
+from seeds import THOROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -351,6 +352,7 @@ sys.stdin.read()
 """Starts a node with a dashboard, and prints its address, that of the dashboard, and where its logs are."""
 
 
+@pytest.mark.shortened
 def test_the_dashboard(tmp_path: Path, into: Path) -> None:
     """Without Ray's port, what lies in the logs comes over, again only what is new; a token is asked for."""
     need("ray.dashboard.optional_deps")
@@ -393,7 +395,7 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                     f"the cluster at {address} takes no connection: it may ask for another",
                 ),
                 (("--address", "auto"), wrong, f"the cluster at {address} takes no connection: it may ask for another"),
-            ):
+            )[:: 1 if THOROUGH else 2]:
                 with Busy() as busy:
                     started = time.monotonic()
                     refused = collect(*words, RAY_AUTH_TOKEN=given, RAY_ADDRESS=address)

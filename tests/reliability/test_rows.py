@@ -8,6 +8,7 @@ import pytest
 
 from busy import Busy
 from pages import TEXTS, between, rows
+from seeds import THOROUGH
 
 from .rows import ROWS
 
@@ -21,6 +22,8 @@ _SOAKS: Final = "30b"
 """The row of fifty writers, beside which nothing is to be timed."""
 _RAY: Final = ("36", "37a", "37b")
 """The rows that start real Ray programs."""
+_ROWS: Final = [row for row in ROWS if THOROUGH or row.name not in {"36", "37b", "38"}]
+"""All, and of those that start Ray one without `THOROUGH=1`."""
 
 
 @pytest.mark.parametrize(
@@ -34,7 +37,7 @@ _RAY: Final = ("36", "37a", "37b")
                 *([pytest.mark.ray] if row.name in _RAY else []),
             ],
         )
-        for row in ROWS
+        for row in _ROWS
     ],
 )
 def test_row(row: Row, tmp_path: Path) -> None:

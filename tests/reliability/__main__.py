@@ -1,4 +1,4 @@
-"""Run the rows, and property and shortened tests, at full size and print a table: `python -m tests.reliability [1 4 8b …]`."""
+"""Run rows, and shortened tests, at full size and print a table: `python -m tests.reliability [1 4 8b …]`."""
 
 from __future__ import annotations
 

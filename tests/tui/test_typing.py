@@ -228,7 +228,6 @@ PASTED = [
 ]
 
 
-@pytest.mark.shortened(6)
 @pytest.mark.parametrize(("text", "shown", "means"), PASTED)
 async def test_what_is_pasted(text: str, shown: str, means: str) -> None:
     """The first line is taken, with visible stand-ins, which mean what they stand for; keys behind it are keys."""

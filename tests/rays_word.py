@@ -31,7 +31,6 @@ _OUTCOMES: Final = {
     "NODE_DIED": "node_died",
     "TASK_CANCELLED": "cancelled",
     "ACTOR_DIED": "actor_died",
-    "ACTOR_UNAVAILABLE": "actor_died",
 }
 NODE: Final = "7a" * 28
 """The id of the node on which tasks run whose lines tests write."""

@@ -518,3 +518,12 @@ def test_formats_of_gates_need_one(capfd: pytest.CaptureFixture[str]) -> None:
     """Without a gate there is nothing that passed or failed."""
     assert main(["diff", "old", "new", "--format", "junit"]) == 2
     assert "--format junit needs --fail-on" in capfd.readouterr()[1]
+
+
+def test_what_never_began_lacks_no_end(tmp_path: Path) -> None:
+    """A call without an attempt has no run: nothing of it is said to have no end."""
+    build = Builder()
+    (tmp_path / "call.json").write_bytes(file_of([build.span("f ray.remote", kind="PRODUCER"), build.span("main")]))
+    output = spanview("diff", "call.json", "call.json", "--by", "ray").output.decode()
+    assert any(line.startswith("f ") for line in output.splitlines())
+    assert "no end" not in output

@@ -90,7 +90,8 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     waits = [function.waited_for.get(kind, WaitSum(0, 0)) for function in functions for kind in kinds]
     _, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
     words = ("together " if cold > 1 else "") + ("likely " if certain_ns < ns else "")
-    of_what = "a new worker" if cold == 1 else "new workers"
+    of_what, code = ("a new worker", " and its code") if cold == 1 else ("new workers", " and their code")
+    of_what += code if any(function.waited_for.get(WaitedFor.LOADING) for function in functions) else ""
     return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting for {of_what})" if ns else "")
 
 

@@ -78,7 +78,7 @@ def times(path: PathDiff, figure: str) -> tuple[str, str, str]:
     """Return A's, the change, and B's; the figure is one of `FIGURES` that is a time."""
     sides = path.a, path.b
     a, b = (
-        "–" if side is None else _NO_END if _has_no_end(side) else _time(ns)
+        "–" if side is None or not side.count else _NO_END if _has_no_end(side) else _time(ns)
         for side, ns in zip(sides, path.compared(figure), strict=True)
     )
     return a, "" if any(map(_has_no_end, sides)) else _signed(path.change(figure)), b

@@ -204,7 +204,7 @@ class CallFacts:
         reason = self.wait_of(call)
         if reason is None or not reason.is_known:
             return None
-        return Certainty.CERTAIN if reason.is_certain else Certainty.LIKELY
+        return Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
 
     def shown_row(self, call: Call) -> int:
         """Return the span that a call is shown at: its last attempt, or its PRODUCER."""
@@ -365,7 +365,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
             ),
             fact(
                 "wait_certainty",
-                "whether that is certain, as Ray itself says; null where it hardly waited, or nothing is known",
+                "whether that is certain; null where it hardly waited, or nothing is known",
                 {"enum": [*Certainty, None]},
                 known.wait_certainty_of,
             ),

@@ -289,7 +289,9 @@ class _Explanation:
         until = known_until(self._unended)
         ends += [ns for row, ns in until.items() if self._spans.trace[row] in self._chosen]
         spans, errors = (sum(map(column.__getitem__, traces)) for column in (table.span_count, table.error_count))
-        text = f"{count(len(traces), 'trace')} with {count(spans, 'span')}"
+        # Spans without a usable id are of no trace.
+        usable = sum(table.trace_id(trace) != 0 for trace in traces)
+        text = f"{count(usable, 'trace')} with {count(spans, 'span')}"
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
         failed = sum(function.failed for function in self._functions)
@@ -302,7 +304,8 @@ class _Explanation:
         others = [
             trace for trace in traces if root_of[trace] != NO_ROW and self._spans.name[root_of[trace]] not in rays_own
         ]
-        has_requests = not others and any(part_of_name(text) is not None for text in self._texts)
+        # Where Serve's controller began the trace of requests, they answer for it.
+        has_requests = bool(seen_requests(store, {*traces} - {*others}))
         typical = None if has_requests else typical_answers(store, others or traces, tell, self._known)
         if typical is not None:
             trace = typical.slowest_trace

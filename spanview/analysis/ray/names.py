@@ -56,6 +56,8 @@ _OWN_CLASSES: Final = frozenset(
     }
 )
 """Classes of Ray 2.60 whose actors run no code of the program; spans name them without their modules."""
+_OWN_OF_REPLICAS: Final = frozenset({"get_num_ongoing_requests", "is_allocated", "push_proxy_handle"})
+"""Methods of Serve's replicas that it asks by how they are: they run no code of the deployment."""
 _LONG_POLL: Final = re.compile(rf"(?:ProxyActor\.receive_\w+_messages|ServeController\w*\.listen_for_\w+){RAN}")
 
 
@@ -109,7 +111,9 @@ def is_rays_own(function: str) -> bool:
     """
     if function.startswith(_OWN_MODULES):
         return not function.startswith(_DATA_MODULES)
-    return function.partition(".")[0] in _OWN_CLASSES
+    owner, _, method = function.rpartition(".")
+    asks_replica = owner.startswith("ServeReplica:") and method in _OWN_OF_REPLICAS
+    return asks_replica or function.partition(".")[0] in _OWN_CLASSES
 
 
 def uncounted_names(store: Store) -> set[int]:

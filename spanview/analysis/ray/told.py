@@ -374,7 +374,7 @@ _BY_ERROR: Final = {
     "LOCAL_RAYLET_DIED": (CallOutcome.NODE_DIED, "its node's raylet died"),
     "TASK_CANCELLED": (CallOutcome.CANCELLED, "it was cancelled"),
     "ACTOR_DIED": (CallOutcome.ACTOR_DIED, "its actor died"),
-    "ACTOR_UNAVAILABLE": (CallOutcome.ACTOR_DIED, "its actor could not be reached"),
+    "ACTOR_UNAVAILABLE": (CallOutcome.FAILED, "its actor could not be reached"),
     "ACTOR_CREATION_FAILED": (CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"),
     "DEPENDENCY_RESOLUTION_FAILED": (CallOutcome.DEPENDENCY_FAILED, "an argument of it failed"),
     "RUNTIME_ENV_SETUP_FAILED": (CallOutcome.FAILED, "its runtime environment could not be set up"),

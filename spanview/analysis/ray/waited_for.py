@@ -562,8 +562,9 @@ class AllAttempts:
 
 def reason_text(store: Store, reason: WaitReason) -> str:
     """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
+    waited_for = f"{reason.label}, or for {reason.detail}" if reason.detail else reason.label
     if reason.row == NO_ROW:
-        return f"{reason.label}, or for {reason.detail}" if reason.detail else reason.label
+        return waited_for
     name = store.names.texts[store.spans.name[reason.row]]
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:
@@ -574,4 +575,4 @@ def reason_text(store: Store, reason: WaitReason) -> str:
             evidence = f"{called} had to end first"
         case _:
             evidence = f"{called} ran there until then"
-    return f"{reason.label}: {evidence}"
+    return f"{waited_for}: {evidence}"

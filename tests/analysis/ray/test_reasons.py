@@ -234,6 +234,7 @@ def test_what_ray_says_more_exactly_is_said(error: str, label: str) -> None:
     data.add(json.loads(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS}, error=error)), path="event_EXPORT_TASK_7.log")
     (why,) = reasons_of(data.store, calls_of(data.store)).values()
     assert (why.label, why.certainty) == (label, Certainty.CERTAIN)
+    assert (why.outcome is CallOutcome.ACTOR_DIED) is (error == "ACTOR_DIED")
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------

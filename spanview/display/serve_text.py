@@ -147,7 +147,7 @@ def failure_text(request: Request) -> str:
 def seen_text(request: Request) -> str:
     """Return which of a request's spans were seen, and what that may mean."""
     if request.is_alone:
-        return "replica alone: sampled out?"
+        return "replica alone: by a handle, or sampled out"
     if request.parts == (Part.REPLICA,):
         return "replica: its caller was not seen"
     return " › ".join(part.value for part in request.parts)

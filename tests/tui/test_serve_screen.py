@@ -129,7 +129,7 @@ async def test_slowest_first() -> None:
         await look.press("enter")
         lines = [" ".join(line.split()) for line in look.body[1:4]]
         assert [line.split(" µs")[0] for line in lines] == ["80", "– – 50", "40"]
-        assert "replica alone: sampled out?" in lines[1]
+        assert "replica alone: by a handle" in lines[1]
         await look.press("down", "y")
         assert "this request has no id" in look.footer
 

@@ -133,7 +133,8 @@ class Kind(StrEnum):
         "a response of Ray Serve broke off after its status code had been sent: the code says success, but an "
         "exception was recorded",
         "Neither the span status nor the code distinguishes these from successful responses; spanview stats --by serve "
-        "counts them as raised. To see them: `spanview tree -q finding=broken_streams`",
+        "counts them as raised, or as cancelled where the client left. To see them: "
+        "`spanview tree -q finding=broken_streams`",
         certainty=Certainty.CERTAIN,
         about=About.REQUESTS,
     )

@@ -390,11 +390,17 @@ def _own_stretches(
     """Return when nothing below a span runs, or waits to run in another process, while the span does itself.
 
     A span that waited is preceded by a row for its wait: of a Ray call from its submission, of a request to Serve from
-    its routing. What a span likely awaited that another one had submitted is a row below it.
+    its routing. What a span likely awaited that another one had submitted is a row below it. Nobody awaits those that
+    get messages, unless these are Ray's calls.
     """
     store, count = forest.store, len(forest)
     crossing = np.flatnonzero(parents >= 0)
     crossing = crossing[lane[parents[crossing]] != lane[crossing]]
+    gets = (forest.of("kind")[crossing] == CONSUMER) & ~np.isin(forest.of("name")[crossing], [*call_names(store)[1]])
+    if gets.any():
+        parents = parents.copy()
+        parents[crossing[gets]] = ROOT
+        crossing = crossing[~gets]
     if not len(crossing) and lane.min(initial=0) > _NO_LANE:
         return None
     above = parents[crossing]

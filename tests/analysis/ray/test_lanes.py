@@ -24,7 +24,7 @@ from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_
 from span_graphs import forests, graphs
 from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.lanes import Lanes, joined, lanes_in
-from spanview.analysis.ray.names import rays_own_names, uncounted_names
+from spanview.analysis.ray.names import RAN, rays_own_names, uncounted_names
 from spanview.analysis.ray.workers import Role, Worker, is_of_one_process, named, node_of, worker_of, writer_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
@@ -213,6 +213,10 @@ def _slow_active_ns(store: Store) -> dict[tuple[int, int], int]:
     keys = [(int(process), spans.service[row]) for process, row in zip(forest.of("process"), rows, strict=True)]
     times = [(spans.start_ns[row], spans.end_ns[row]) for row in rows]
     parents = _slow_parents(store, rows, parents, keys)
+    for position, row in enumerate(rows):
+        is_message = spans.kind[row] == CONSUMER and not names[spans.name[row]].endswith(RAN)
+        if is_message and parents[position] >= 0 and keys[parents[position]] != keys[position]:
+            parents[position] = ROOT
     below: dict[int, list[tuple[int, int]]] = {position: [] for position in range(len(rows))}
     for position, (start, end) in enumerate(times):
         since, parent = start, parents[position]
@@ -243,18 +247,24 @@ def _slow_active_ns(store: Store) -> dict[tuple[int, int], int]:
 
 
 ROUTED, REPLICA = "route_to_replica D f", "replica_handle_request D f"
+_SORTS: Final = {
+    "call": ({"kind": "SpanKind.PRODUCER", "name": "f ray.remote"}, {"kind": "SpanKind.CONSUMER", "name": f"f{RAN}"}),
+    "message": ({"kind": "SpanKind.PRODUCER"}, {"kind": "SpanKind.CONSUMER"}),
+    "serve": ({"name": ROUTED}, {"name": REPLICA}),
+}
+"""What spans are that one calls the other by, by how it does."""
 
 
 @settings(max_examples=200, deadline=None)
-@given(forests(traces=2, most=12), FILES, st.lists(st.sampled_from(("", "call", "serve")), min_size=30, max_size=30))
+@given(forests(traces=2, most=12), FILES, st.lists(st.sampled_from(("", *_SORTS)), min_size=30, max_size=30))
 def test_what_only_awaits(spans: list[Document], files: list[int], sorts: list[str]) -> None:
-    """A process is active while a span of it runs, and nothing below that span runs or is queued."""
+    """A process is active while a span of it runs, and nothing below that span runs or is queued; messages are sent."""
     by_id = {(span["context"]["trace_id"], span["context"]["span_id"]): span for span in spans}
     for span, sort in zip(spans, sorts, strict=False):
         parent = by_id.get((span["context"]["trace_id"], span["parent_id"]))
         if sort and parent is not None:
-            parent.update({"kind": "SpanKind.PRODUCER"} if sort == "call" else {"name": ROUTED})
-            span.update({"kind": "SpanKind.CONSUMER"} if sort == "call" else {"name": REPLICA})
+            parent.update(_SORTS[sort][0])
+            span.update(_SORTS[sort][1])
     store = spread(spans, files)
     found = {(lane.process, lane.service): lane.active_ns for lane in lanes_in(forest_of(store)).lanes}
     assert found == _slow_active_ns(store)

@@ -118,9 +118,11 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
 
 def running_report(store: Store, traces: Sequence[int] | None = None) -> Report[OpenSpan]:
     """Return what runs and waits in some traces, None for all, as processes of this host say it now."""
+    # What is asked may end meanwhile.
+    now_ns = time_ns()
     found: Sequence[OpenSpan] = ()
     if store.ask_lives is not None:
         running = cast("Running", store.ask_lives(store))
         found = running.open_spans(running.open_calls(), None if traces is None else {*traces})
-    table = running_table(store, time_ns())
+    table = running_table(store, now_ns)
     return Report("running", table, table.in_order(found), nothing=_NOTHING)

@@ -161,8 +161,10 @@ class OtlpScanner:
         if len(later):
             bounds = zip(ends_of_front[later].tolist(), ends[later].tolist(), strict=True)
             begins = np.array([data.rfind(_STATUS_KEY, begin, end) for begin, end in bounds])
+            # Without a list before it, what precedes a status isn't known.
+            is_odd = (begins >= 0) & (buffer[begins - 1] != ord("]"))
             begins = np.where(begins < 0, ends[later] - len(b"]}" + _CLOSE) * are_plain[later], begins)
-            statuses[later] = self._ends.find(buffer, begins, ends[later])
+            statuses[later] = np.where(is_odd, NO_NUMBER, self._ends.find(buffer, begins, ends[later]))
         self._leave_pending(data, columns, fits, (spans, ends))
         resources = self._heads.find(buffer, starts, spans)
         fits &= (resources != NO_NUMBER) & (statuses != NO_NUMBER)

@@ -142,7 +142,7 @@ class Columns:
             "routes": {str(self._names.numbers[name]): self._cut(route) for name, route in self._routes()},
             "files": [*self._files.numbers],
             "kinds": KIND_NAMES,
-            "causes": [[letter, cause.brief] for cause, letter in LETTERS.items()],
+            "causes": [[letter, cause.brief, cause.name.lower()] for cause, letter in LETTERS.items()],
             "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
         }
 

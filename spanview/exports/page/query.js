@@ -333,7 +333,7 @@ const SIZE_OF_KEY = {
 };
 /** How long the first attempt of a call waited, for one thing or in all. */
 function wait_of(key) {
-  const cause = data.causes.findIndex(([, words]) => `wait.${words.replaceAll(" ", "_")}` === key);
+  const cause = data.causes.findIndex(([, , name]) => `wait.${name}` === key);
   return row => {
     if (!(data.rows.flags[row] & FIRST)) return null;
     let sum = 0;

@@ -81,7 +81,9 @@ def last_digit(ns: int) -> int:
         number, most = ns / size, _MINUTE if size == NS_PER_SECOND else 1000
         if ns < most * size and float(_three_digits(number)) < most:
             return max(1, size // (1, 10, 100)[_decimals(number)])
-    return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
+    seconds = round(ns / NS_PER_SECOND)
+    last = 1 if seconds < _HOUR else _MINUTE if seconds < _DAY else _HOUR if seconds < _DAY * _MANY_DAYS else _DAY
+    return NS_PER_SECOND * last
 
 
 def nearest(ns: int, step: int) -> int:

@@ -67,6 +67,11 @@ class Actor:
     """Why it died; a text from a file."""
 
 
+def in_plural(resources: str) -> str:
+    """Return resources as people write them: `2 CPUs`."""
+    return _SEVERAL.sub(r"\g<0>s", resources)
+
+
 class RayTasks:
     """The attempts of tasks, by key, folder and attempt; whoever adds to them is one thread."""
 
@@ -249,7 +254,7 @@ class RayTasks:
     def asked(self, index: int) -> str:
         """Return what an attempt asks for, as in `1 CPU, 2 GPUs`; empty where that isn't known."""
         has_own, resources = bool(self["has_environment"][index]), self.resources.texts[self["resources"][index]]
-        return " and ".join(filter(None, (_SEVERAL.sub(r"\g<0>s", resources), _OWN * has_own)))
+        return " and ".join(filter(None, (in_plural(resources), _OWN * has_own)))
 
     def message(self, index: int) -> str:
         """Return what Ray says of the failure of an attempt; a text from a file, empty for none."""

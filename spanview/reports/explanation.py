@@ -37,7 +37,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
-from spanview.analysis.ray.reasons import to_ask
+from spanview.analysis.ray.reasons import Reason, to_ask
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
@@ -55,7 +55,7 @@ from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, moment, zone_name
 from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
-from spanview.index.lives import State
+from spanview.index.lives import OpenEnd, State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.critical import Share
+    from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.functions import Function
@@ -293,9 +294,15 @@ class _Explanation:
         usable = sum(table.trace_id(trace) != 0 for trace in traces)
         text = f"{count(usable, 'trace')} with {count(spans, 'span')}"
         if starts and ends:
-            text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
+            of_chosen = {row: fate for row, fate in self._unended.items() if self._spans.trace[row] in self._chosen}
+            end = OpenEnd.EARLIEST if len(until) < len(self._unended) else open_end_of(of_chosen, max(ends))
+            (lasted,) = as_far_as_known([duration(max(ends) - min(starts))], end)
+            text += f" in {lasted}, from {moment(min(starts))} {zone_name(min(starts))}"
         failed = sum(function.failed for function in self._functions)
-        also = [f"{count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
+        # Of some calls without an attempt nothing says that they failed.
+        whys = self._known.reasons_among(self._calls.without_attempt).values()
+        least = "at least " if any(why.reason in {Reason.UNKNOWN, Reason.BEGUN} for why in whys) else ""
+        also = [f"{least}{count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
         also += [f"{count(len(self._by_status), 'request')} failed by status code"] if self._by_status else []
         but = f", {'and' if errors else 'but'} {' and '.join(also)}" if also else ""
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
@@ -588,6 +595,7 @@ class _Explanation:
         lost = {row for row in asked if self._is_lost(row) and self._spans.trace[row] in self._chosen}
         if lost:
             lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*calls.last_attempts.tolist()}
+            lost -= calls.tried_again
         for row in sorted(lost):
             unended = self._unended[row]
             how = "failed" if unended.is_told else "was lost"
@@ -676,7 +684,10 @@ class _Explanation:
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
             attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
             rows = [row for call in retried for row in call.attempts[-1:]]
-            last = [self._spans.status[row] == ERROR or self._is_lost(row) for row in rows]
+            last = [
+                (self._spans.status[row] == ERROR or self._is_lost(row)) and row not in calls.tried_again
+                for row in rows
+            ]
             traces = {self._spans.trace[row] for row, has_failed in zip(rows, last, strict=True) if has_failed}
             so_far = " so far" if traces & self._growing else ""
             ended = (
@@ -738,7 +749,7 @@ class _Explanation:
             keys = ((row, (table.trace_id(spans.trace[row]), spans.span_id[row])) for row in range(len(spans)))
             unended = {row: ids[key] for row, key in keys if key in ids}
         report = self._found_before.checked or diagnose(asked, tell, self._session, unended)
-        found = [finding for finding in report.findings if is_whole or finding.kind is not Kind.SAMPLING]
+        found = [finding for finding in report.findings if is_whole or not self._says_nothing(finding, asked)]
         for topic in (Topic.UNSEEN, Topic.MISSING):
             for finding in found:
                 if (finding.kind in _OF_CALLS) is not (topic is Topic.UNSEEN):
@@ -764,6 +775,13 @@ class _Explanation:
             first = f"{bad[0].kind} in {sanitise(bad[0].file)}"
             more = f", and {len(bad) - 1:,} more" if len(bad) > 1 else ""
             yield Statement(Topic.MISSING, f"data that can't be read: {first}{more}", "check", severity=bad[0].severity)
+
+    def _says_nothing(self, finding: Finding, asked: Store) -> bool:
+        """Return whether a finding in some traces alone is none: as where others show that calls have failed."""
+        if finding.kind is not Kind.NO_ATTEMPT:
+            return finding.kind is Kind.SAMPLING
+        failed, spans = {self._ids(row) for row, why in self._known.reasons.items() if why.has_failed}, asked.spans
+        return {(asked.trace_table.trace_id(spans.trace[row]), spans.span_id[row]) for row in finding.rows} <= failed
 
     def _rows_by_ids(self) -> Mapping[tuple[int, int], int]:
         chosen, spans = {*self._traces}, self._spans

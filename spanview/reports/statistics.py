@@ -94,7 +94,7 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
     timed(
         "TOTAL",
         "critical_ns.total",
-        "its time on critical paths; time between attempts of a constructor is nobody's",
+        "its time on critical paths; time between attempts of a constructor, or after one without an end, is nobody's",
         lambda group: group.total_ns,
         goes=7,
     ),

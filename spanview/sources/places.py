@@ -40,8 +40,9 @@ def events_beside(paths: Sequence[str]) -> tuple[str, ...]:
     for path in paths:
         # Of a current folder that was removed, nobody knows the path.
         with suppress(OSError):
-            folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
-            beside[os.path.dirname(folder)] = None
+            # What isn't there yet may become a folder.
+            folders = (path,) if os.path.isdir(path) else (path, os.path.dirname(path))
+            beside |= dict.fromkeys(os.path.dirname(os.path.abspath(folder)) for folder in folders)
     return tuple(os.path.join(logs, os.path.basename(_EVENTS)) for logs in beside if os.path.basename(logs) == _LOGS)
 
 

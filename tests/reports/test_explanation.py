@@ -353,7 +353,7 @@ def test_what_no_worker_has_got_yet_waits(tmp_path: Path) -> None:
     call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
     folder = folder_of(tmp_path, [call, build.span("other", trace=2, duration=3)])
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, dict.fromkeys("12", EPOCH_NS)))
-    said = "5 µs, all submitting f; f waits for 1 CPU, as Ray said last"
+    said = "5 µs, all submitting f; f waits for a free worker or 1 CPU, as Ray said last"
     assert texts(explained("-q", "name~f", folder), "time")[0] == said
     # As long as it waits, its trace has not ended.
     assert texts(explained(folder), "time")[0] == "the only trace known to have ended, other: 3 µs, all in other"
@@ -448,6 +448,35 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     if ends_well:
         assert spent.startswith("1 call of f took 195 µs = 15 µs waiting")
         assert spent.endswith(" + 10 µs running + 110 µs between attempts + 60 µs after attempts without an end began")
+
+
+@pytest.mark.parametrize("next_error", ["", "WORKER_DIED"], ids=["waits", "failed, too"])
+def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: str) -> None:
+    """Its attempt was lost, and the next one, without a span yet, waits: unless Ray says that it failed, too."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    gone = {"host.name": platform.node(), "process.pid": 2**31 - 1}
+    about: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids, "resource": gone}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    lost = build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=None, **about)
+    states = [{"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 50_000}, {"1": EPOCH_NS, "2": EPOCH_NS}]
+    states[1] |= {"12": EPOCH_NS + 90_000} if next_error else {}
+    lines = (
+        line_of(task, of_attempt, attempt=attempt, error=error)
+        for attempt, (of_attempt, error) in enumerate(zip(states, ("WORKER_DIED", next_error), strict=True))
+    )
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    document = explained(folder_of(tmp_path, [call, lost, *build.draw("root 0-100", trace=2)]))
+    assert bool(texts(document, "failed")) is bool(next_error)
+    assert ("1 call failed" in texts(document, "about")[0]) is bool(next_error)
+    assert not any("was lost, too" in text for text in texts(document, "retried")) or next_error
+
+
+def test_all_lasted_at_least_so_long_where_something_has_no_end(tmp_path: Path) -> None:
+    """What nobody knows the end of may have ended after all else."""
+    build = Builder()
+    document = explained(folder_of(tmp_path, [*build.draw("a 0-10\n  b 2-?"), *build.draw("c 0-20", trace=2)]))
+    assert " in at least 20 µs, from " in texts(document, "about")[0]
 
 
 def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> None:

@@ -57,4 +57,6 @@ def test_events_beside_spans_of_a_session(tmp_path: Path) -> None:
     events = str(logs / "export_events")
     assert events_beside([str(logs / "spans")]) == (events,)
     assert events_beside([str(logs / "spans" / "7.jsonl"), str(logs / "spans")]) == (events,)
+    later = tmp_path / "session_latest" / "logs"
+    assert events_beside([str(later / "spans")]) == (str(later / "export_events"),)
     assert events_beside([str(tmp_path), "-", str(logs)]) == ()

@@ -149,7 +149,7 @@ def _advice_of_lost(facts: Facts, row: int) -> str:
     pid = facts.unended[row].pid
     happened = (
         f"Process {pid} ended while {_function(facts, row)} was running: it was likely killed (as when its driver "
-        "ends), ran out of memory, or crashed. "
+        "ends), ran out of memory, crashed, or ended itself (os._exit). "
     )
     if not _WORKER_ID.fullmatch(owner.worker_id):
         return f"{happened}Look at the last lines that it printed."

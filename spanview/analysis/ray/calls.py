@@ -20,7 +20,7 @@ from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.exits import CUT_OFF, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
-from spanview.analysis.ray.told import CallOutcome, failures_told, told_tasks
+from spanview.analysis.ray.told import CallOutcome, failures_told, followed_attempts, told_tasks
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -145,6 +145,16 @@ class Calls:
     def last_attempts(self) -> Places:
         """The rows of the last attempts of those calls that have any."""
         return self.attempts[self.firsts[1:][self.counts > 0] - 1]
+
+    @cached_property
+    def tried_again(self) -> frozenset[int]:
+        """The rows of last attempts that failed or were lost, and that another one follows, as Ray says."""
+        if self.store.ray is None:
+            return frozenset()
+        lasts, rows = self.last_attempts, self.rows[self.counts > 0]
+        spans = self.store.spans
+        is_over = (copy_of(spans.status)[lasts] == ERROR) | (copy_of(spans.end_ns)[lasts] == NO_TIME)
+        return followed_attempts(self.store, lasts[is_over], rows[is_over])
 
     @cached_property
     def told_failures(self) -> Mapping[int, ToldOutcome]:

@@ -60,7 +60,7 @@ class Function:
     ended: int = 0
     """Calls whose last attempt ended without an error, and was neither cut off nor cancelled."""
     running: int = 0
-    """Calls whose last attempt runs, as its process shows."""
+    """Calls whose last attempt runs, as its process shows, or is followed by another one, as Ray says."""
     lost: int = 0
     """Calls whose last attempt was lost with its process."""
     no_end: int = 0
@@ -228,9 +228,12 @@ def _counted(
     is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
     fates = (Fate.RUNS, Fate.LOST, Fate.CANCELLED)
     runs, is_lost, was_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
+    is_followed = np.zeros(len(calls), np.bool_)
+    is_followed[has_any] = np.isin(attempts[last], [*calls.tried_again])
+    is_lost, runs = is_lost & ~is_followed, runs | is_followed
     is_lasting = is_refused | is_lost
     is_told = np.isin(attempts[last], [*calls.told_failures])
-    is_lasting[has_any] |= has_failed[last] | is_told
+    is_lasting[has_any] |= (has_failed[last] | is_told) & ~is_followed[has_any]
     has_ended[has_any] &= ~is_told
     has_no_run = np.repeat(is_generator, counts)
 

@@ -35,7 +35,7 @@ from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, WaitedFor
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
-from spanview.index.ray_tasks import UNKNOWN_TASK, task_key
+from spanview.index.ray_tasks import UNKNOWN_TASK, in_plural, task_key
 from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
@@ -417,6 +417,19 @@ def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:
     return {int(calls[index]): _outcome_of(told.tasks, int(found[index])) for index in failed.tolist()}
 
 
+def followed_attempts(store: Store, rows: Places, calls: Places) -> frozenset[int]:
+    """Return the rows of attempts that others follow of which Ray doesn't say that they failed."""
+    told = told_tasks(store)
+    if told is None or not len(told.tasks) or not len(rows):
+        return frozenset()
+    own, newest = told.of_attempts(rows, calls), told.of_calls(calls)
+    chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest != UNKNOWN_TASK) & (own != newest))
+    outcomes = (_outcome_of(told.tasks, index).outcome for index in newest[chosen].tolist())
+    return frozenset(
+        row for row, outcome in zip(rows[chosen].tolist(), outcomes, strict=True) if not outcome.has_failed
+    )
+
+
 def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
     """Return what became of one attempt; None where Ray says nothing of it."""
     told = told_tasks(store)
@@ -507,15 +520,22 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "for its turn in its actor" if is_sent else "for its actor to be created"
     if is_sent:
         return "to be run by its worker"
-    asked = tasks.asked(index) or "a worker"
-    that = "all of that" if ", " in asked else "that"
-    return f"for {asked} (no node has {that})" if _lacks_node(tasks, index) else f"for {asked}"
+    if lacking := _lacks_of_nodes(tasks, index):
+        return f"for {lacking} (no node has {'all of that' if ', ' in lacking else 'that'})"
+    # Ray tells no more of a node without a free worker than of one without the CPUs.
+    resources = in_plural(tasks.resources.texts[tasks["resources"][index]])
+    return " or ".join(filter(None, ("for a free worker", resources)))
 
 
-def _lacks_node(tasks: RayTasks, index: int) -> bool:
-    """Tell whether a task asks for more than any node of its session has, or had, as far as Ray names these."""
+def _lacks_of_nodes(tasks: RayTasks, index: int) -> str:
+    """Return what no node of a task's session has, or had, of what it asks for, as far as Ray names these.
+
+    Where each node lacks something else, that is all of it; empty where a node has all.
+    """
     session = tasks.sessions[index]
     nodes = [has for node, has in tasks.nodes.items() if tasks.session_of(node) == session]
-    asked = tasks.resources.texts[tasks["resources"][index]]
-    wanted = [part.partition(" ") for part in asked.split(", ")] if asked else []
-    return bool(nodes) and all(any(has.get(name, 0) < float(amount) for amount, _, name in wanted) for has in nodes)
+    asked = tasks.resources.texts[tasks["resources"][index]].split(", ")
+    wanted = [(part, float(amount), name) for part in asked for amount, _, name in [part.partition(" ")] if amount]
+    lacking = [[part for part, amount, name in wanted if has.get(name, 0) < amount] for has in nodes]
+    everywhere = [part for part in asked if lacking and all(part in of_node for of_node in lacking)]
+    return in_plural(", ".join(everywhere or (asked if lacking and all(lacking) else ())))

@@ -162,17 +162,27 @@ def times_on_paths(forest: Forest, traces: Sequence[int]) -> NDArray[np.int64]:
 
     store, times = forest.store, np.zeros(len(forest), np.int64)
     trees, positions = trees_of(forest, [trace for trace in traces if store.trace_table.trace_id(trace)])
-    paths = paths_in(trees, store.names)
+    paths = paths_in(trees, store.names, is_doubted=False)
     seen = np.flatnonzero(paths.nodes < len(positions))
     np.add.at(times, positions[paths.nodes[seen]], paths.ends_ns[seen] - paths.starts_ns[seen])
     return times
 
 
-def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES, tell: Tell = unheard) -> Paths:
+def paths_in(
+    trees: Trees,
+    names: Interned,
+    until: Mapping[int, int] = NO_TIMES,
+    tell: Tell = unheard,
+    *,
+    is_doubted: bool = True,
+) -> Paths:
     """Return the critical paths of traces, as the module defines them; `until` is as in `consistent`.
 
     Each leads from the start of a root to the latest end without a gap. Where no span has a time it has no stretches.
     That and everything else that isn't sure is said in the reasons, and raises nothing.
+
+    Args:
+        is_doubted: Whether it is asked what spans may have awaited; else all stretches count as sure.
     """
     import numpy as np
 
@@ -193,10 +203,12 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     nodes, are_waits = np.divmod(blamed, 2)
     pairs = zip(lasts.tolist(), settled.doubts, strict=True)
     reasons = ["no span has a time" if last == ROOT else doubts for last, doubts in pairs]
+    bounds, are_waits = len(nodes) - np.array(counts[::-1]), are_waits.astype(np.bool_)
+    if not is_doubted:
+        return Paths(nodes, starts, ends, are_waits, bounds, np.ones(len(nodes), np.bool_), reasons)
     own = np.flatnonzero(np.isin(blamed, 2 * awaiting[0]))
     begun = {*zip(nodes[own].tolist(), starts[own].tolist(), strict=True)}
     taken = [(node, attempt) for node, attempt in likely if (node, settled.ends[attempt]) in begun]
-    bounds, are_waits = len(nodes) - np.array(counts[::-1]), are_waits.astype(np.bool_)
     doubted = Doubted(trees, names, nodes, np.stack((starts, ends)), are_waits)
     paths = Paths(nodes, starts, ends, are_waits, bounds, ~doubted.stretches, reasons)
     for index, doubt in {**_doubts(paths, doubted), **_likely_awaited(trees, names, taken)}.items():

@@ -61,9 +61,9 @@ class TreeFacts:
         return cls(array("q", of_rows.tobytes()), array("q", on_path.tobytes()), told)
 
     def cause(self, row: int) -> str | None:
-        """Return what a span waited for, in one word, where Ray's own events say so; else None."""
+        """Return what a span waited for, in one word, where that is certain; None without Ray's own events."""
         reason = None if self.told is None else self.told.get(row)
-        return reason.waited_for.name.lower() if reason is not None and reason.is_certain and reason.is_known else None
+        return reason.waited_for.name.lower() if reason is not None and reason.is_sure and reason.is_known else None
 
     def suffix(self, row: int) -> bytes:
         """Return what the object of a span ends with."""

@@ -295,7 +295,8 @@ class _Explanation:
         text = f"{count(usable, 'trace')} with {count(spans, 'span')}"
         if starts and ends:
             of_chosen = {row: fate for row, fate in self._unended.items() if self._spans.trace[row] in self._chosen}
-            end = OpenEnd.EARLIEST if len(until) < len(self._unended) else open_end_of(of_chosen, max(ends))
+            is_open = len(known_until(of_chosen)) < len(of_chosen)
+            end = OpenEnd.EARLIEST if is_open else open_end_of(of_chosen, max(ends))
             (lasted,) = as_far_as_known([duration(max(ends) - min(starts))], end)
             text += f" in {lasted}, from {moment(min(starts))} {zone_name(min(starts))}"
         failed = sum(function.failed for function in self._functions)

@@ -475,8 +475,11 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
 def test_all_lasted_at_least_so_long_where_something_has_no_end(tmp_path: Path) -> None:
     """What nobody knows the end of may have ended after all else."""
     build = Builder()
-    document = explained(folder_of(tmp_path, [*build.draw("a 0-10\n  b 2-?"), *build.draw("c 0-20", trace=2)]))
-    assert " in at least 20 µs, from " in texts(document, "about")[0]
+    ended = [*build.draw("c 0-20", trace=2), *build.draw("c 0-20", trace=3)]
+    folder = folder_of(tmp_path, [*build.draw("a 0-10\n  b 2-?"), *ended])
+    assert " in at least 20 µs, from " in texts(explained(folder), "about")[0]
+    # What isn't asked for says nothing of it.
+    assert " in 20 µs, from " in texts(explained(folder, "-q", "name=c"), "about")[0]
 
 
 def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> None:

@@ -169,6 +169,19 @@ def test_damage_at_every_byte_behind_the_attributes(
     _compare(tmp_path)
 
 
+@pytest.mark.parametrize("instead", [b"\x17", b"", b"5"], ids=["a control code", "nothing", "a digit"])
+def test_attributes_that_never_end_before_a_status(instead: bytes, tmp_path: Path) -> None:
+    """They are damaged, whatever stands for their last bracket: the line is no span."""
+    value = json.loads(otlp_line(Builder().span("a", service="s")))
+    (span,) = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    del span["status"]
+    line = json.dumps(value, separators=(",", ":")).encode()
+    whole = line.replace(b'"attributes":[]}]}]}]}', b'"attributes":[],"status":{}}]}]}]}') + b"\n"
+    assert whole.count(b'[],"status"') == 1
+    (tmp_path / "all.jsonl").write_bytes(whole + whole.replace(b'[],"status"', b"[" + instead + b',"status"') + whole)
+    _compare(tmp_path)
+
+
 _EVENT = {"timeUnixNano": "1700000000000000007", "name": "n", "attributes": []}
 _ENDS: tuple[tuple[dict[str, Any], bytes, bytes], ...] = (
     # What else the span has, its line's end, and what is there instead: another span, or less.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rays_word import attempts_in
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.outcomes import Became, outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.told import CallOutcome
@@ -187,6 +188,12 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
     began = int(match[2]) * 1_000_000 if match else 0
     attempt = next(each for each in task if each.begun_ns <= start)
+    if not attempt.worker:
+        # Neither its caller nor its worker has written where it ran: its file shows what ran there before.
+        spans = store.spans
+        beside = (other for other in range(len(spans)) if spans.source[other] == spans.source[row])
+        ran = (spans.start_ns[other] for other in beside if store.names.texts[spans.name[other]].endswith(RAN))
+        attempt.is_first = start == min(ran)
     parts = attempt.parts_ns(store.spans.end_ns[call.row], began, start)
     is_new = attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK"
     return attempt, parts, not is_new or began >= attempt.made_ns

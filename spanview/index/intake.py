@@ -125,9 +125,9 @@ class Intake:
         self._snapshots: dict[int, _Snapshots] = {}
         """By row, where several records without an end are known, and none with one."""
 
-    def add_source(self, path: str, generation: int = 0) -> int:
+    def add_source(self, path: str, generation: int = 0, real_path: str = "") -> int:
         """Take note of a file, or of its next generation, and return its number."""
-        self.sources.append(FileSource(path, generation))
+        self.sources.append(FileSource(path, generation, real_path or path))
         self.tallies.file(path)
         return len(self.sources) - 1
 
@@ -231,7 +231,8 @@ class Intake:
             from spanview.index.ray_tasks import RayTasks
 
             self.ray = RayTasks()
-        self.ray.take(self.sources[source].path, updates)
+        # A link leads to another session later, with other tasks of the same ids.
+        self.ray.take(self.sources[source].real_path, updates)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""

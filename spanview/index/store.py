@@ -80,9 +80,9 @@ class Store:
         take_state(self.intake, state["state"], state["columns"])
         self.intake.details.places, self.intake.ray = state["documents"], state["ray"]
 
-    def add_source(self, path: str, generation: int = 0) -> int:
+    def add_source(self, path: str, generation: int = 0, real_path: str = "") -> int:
         """Take note of a file, or of its next generation, and return its number."""
-        return self.intake.add_source(path, generation)
+        return self.intake.add_source(path, generation, real_path)
 
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has, as `Intake.add` does."""

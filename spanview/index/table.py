@@ -119,6 +119,8 @@ class FileSource:
     path: str
     """The PATH as given, joined with the file's path below it."""
     generation: int = 0
+    real_path: str = ""
+    """The same with links followed, as they led when it was found."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

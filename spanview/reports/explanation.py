@@ -37,7 +37,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
-from spanview.analysis.ray.reasons import Reason, to_ask
+from spanview.analysis.ray.reasons import Reason, open_calls
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
@@ -495,7 +495,7 @@ class _Explanation:
         if self._store.ask_lives is None:
             return
         running, rays_own = cast("Running", self._store.ask_lives(self._store)), rays_own_names(self._store)
-        asked = to_ask(self._store, self._known.reasons)
+        asked = open_calls(self._known.calls, self._known.reasons)
         found = running.open_spans(asked, None if self._is_whole else self._chosen)
         found = [span for span in found if span.since_ns != NO_TIME and self._spans.name[span.row] not in rays_own]
         now_ns = time_ns()
@@ -509,7 +509,8 @@ class _Explanation:
                 text, others = f"{name} has been running for {age}", f"{count(more, 'other span')} run"
                 others += "s" * (more == 1)
             else:
-                text, others = f"{name}, submitted {age} ago, has not been seen to run", count(more, "other call")
+                since, again = ("tried again", " again") if oldest.is_again else ("submitted", "")
+                text, others = f"{name}, {since} {age} ago, has not been seen to run{again}", count(more, "other call")
                 others += f" {'has' if more == 1 else 'have'} not, either"
             text += f" ({sanitise(oldest.text, _MAX_MESSAGE)}){f'; {others}' if more else ''}"
             certainty = Certainty.LIKELY if oldest.is_likely else Certainty.CERTAIN

@@ -37,7 +37,7 @@ def _share_column(
 
     def bound(index: int) -> str:
         share = share_of(index)
-        return "" if share is None else model.at_least(index, share) or ("~ " if model.awaited_share(index) else "")
+        return "" if share is None else model.bound_text(index, share)
 
     return TableColumn(head, text=text, bound=bound, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
 

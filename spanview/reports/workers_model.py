@@ -442,9 +442,10 @@ class WorkersModel:
         """Return what is said before a gap of a worker: blocks whose ends aren't known may have run on."""
         return "at most " if self._is_open(index) else ""
 
-    def at_least(self, index: int, share: float) -> str:
-        """Return what is said before the share of time that a worker was busy, for the same reason."""
-        return "≥ " if share < 1 and self._is_open(index) else ""
+    def bound_text(self, index: int, share: float) -> str:
+        """Return what is said before the share of time that a worker was busy: for the same reason, or if likely."""
+        is_open = share < 1 and self._is_open(index)
+        return "≥ " if is_open else "~ " if self.awaited_share(index) else ""
 
     def _is_open(self, index: int) -> bool:
         """Return whether a worker's blocks may have run longer than is known; of what runs now it is known."""

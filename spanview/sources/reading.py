@@ -72,7 +72,7 @@ class Reading:
 
     def enter(self, file: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the store."""
-        source = self.store.add_source(file.shown, self._generations[file.shown])
+        source = self.store.add_source(file.shown, self._generations[file.shown], file.real)
         self._generations[file.shown] += 1
         self.register(source, file)
         return source

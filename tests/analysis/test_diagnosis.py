@@ -724,8 +724,13 @@ def test_advice_names_the_session_that_was_read(path: str, session: str, told: s
 def test_advice_names_the_session_of_the_spans(name: object, folder: str) -> None:
     """Where paths name no session, spans do: its folder stays when another session has begun."""
     resource = name if isinstance(name, dict) else {"ray.session": name}
-    store = store_of(Builder().span("f ray.remote", kind="PRODUCER", resource=resource))
+    span = Builder().span("f ray.remote", kind="PRODUCER", resource=resource)
+    store = store_of(span)
     (finding,) = diagnose(store, session="/x/ray/session_latest").findings
+    assert f" {folder}/logs`" in f"{finding.advice}`"
+    # The link leads to another session by the time that the advice is read.
+    by_link = store_of_files({"/x/ray/session_latest/logs/spans/1.json": file_of([span])})
+    (finding,) = diagnose(by_link, session="/elsewhere/session_latest").findings
     assert f" {folder}/logs`" in f"{finding.advice}`"
 
 

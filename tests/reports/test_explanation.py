@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 CAUSES: Final = [
     ("ray-events-hook", "about", r"; 2 spans failed, and 4 calls failed or were lost$"),
-    ("ray-events-hook", "unseen", r"waited for 1 GPU \(no node has that\) until its driver ended \(never\)"),
+    ("ray-events-hook", "unseen", r"waited for 1 GPU \(no node has that\), at most until its driver ended \(never\)"),
     ("ray-events-hook", "failed", r"^Broken\.f failed: its actor's constructor failed, as Ray says$"),
     ("ray-events-hook", "failed", r"^dies failed: its worker died, as Ray says$"),
     ("ray-events-bundled", "failed", r"^dies failed: its worker died, as Ray says$"),
@@ -342,7 +342,7 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
 def test_what_ray_says_never_ran_leaves_no_doubt() -> None:
     """What waited for what no node has is said of a call that took no more than its submission."""
     first, *_ = texts(explained("-q", "name~never", str(FIXTURES / "ray-events-hook")), "time")
-    waited = "never waited for 1 GPU (no node has that) until its driver ended"
+    waited = "never waited for 1 GPU (no node has that), at most until its driver ended"
     assert first == f"4.77 ms, all submitting never; {waited}"
 
 
@@ -457,16 +457,26 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     gone = {"host.name": platform.node(), "process.pid": 2**31 - 1}
     about: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids, "resource": gone}
-    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
-    lost = build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=None, **about)
-    states = [{"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 50_000}, {"1": EPOCH_NS, "2": EPOCH_NS}]
-    states[1] |= {"12": EPOCH_NS + 90_000} if next_error else {}
+    lives = {"host.name": platform.node(), "process.pid": os.getpid()}
+    now = (time.time_ns() - EPOCH_NS) // 1_000
+    call = build.span("f ray.remote", span=1, start=now, duration=5, kind="PRODUCER", attributes=ids, resource=lives)
+    lost = build.span("f ray.remote_worker", span=2, parent=1, start=now + 20, duration=None, **about)
+    first_ns = EPOCH_NS + now * 1_000
+    made_ns = first_ns + 51_000
+    states = [{"1": first_ns, "8": first_ns + 20_000, "12": first_ns + 50_000}, {"1": made_ns, "2": made_ns}]
+    states[1] |= {"12": first_ns + 90_000} if next_error else {}
     lines = (
         line_of(task, of_attempt, attempt=attempt, error=error)
         for attempt, (of_attempt, error) in enumerate(zip(states, ("WORKER_DIED", next_error), strict=True))
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
-    document = explained(folder_of(tmp_path, [call, lost, *build.draw("root 0-100", trace=2)]))
+    folder = folder_of(tmp_path, [call, lost, *build.draw("root 0-100", trace=2)])
+    document = explained(folder)
+    (running,) = texts(document, "running") or [""]
+    text = " ago, has not been seen to run again (its next attempt waits for a free worker or 1 CPU, as Ray says)"
+    assert (running.startswith("f, tried again "), running.endswith(text)) == (not next_error, not next_error)
+    rows = json.loads(spanview("stats", "--by", "running", "--json", folder).output)["rows"]
+    assert [(row["state"], row["since_ns"]) for row in rows] == [("waiting", made_ns)] * (not next_error)
     assert bool(texts(document, "failed")) is bool(next_error)
     assert ("1 call failed" in texts(document, "about")[0]) is bool(next_error)
     assert not any("was lost, too" in text for text in texts(document, "retried")) or next_error

@@ -488,7 +488,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   first span of this worker" in block
         assert "1 of 2" in block
-        assert "busy 16.0% of 100 µs (16.0% of view)   longest gap 50 µs from +40 µs " in look.lines[-3]
+        assert "busy ~ 16.0% of 100 µs (~ 16.0% of view)   longest gap 50 µs from +40 µs " in look.lines[-3]
         await look.press("right")
         assert "last   +90 µs   10 µs   idle 50 µs before" in look.lines[-2]
         await look.press("l")
@@ -748,4 +748,4 @@ def test_what_was_lost_counts_everywhere() -> None:
     # It may have run on, as it is said of the gap.
     texts = {column.head: column.said(0) for column in workers_table(model).columns if column.parts is None}
     assert (texts["BUSY"], texts["OF OWN"], texts["MAX GAP"]) == ("≥ 65%", "≥ 65%", "≤ 25 µs")
-    assert (model.at_least(0, 0.65), model.at_least(0, 1.0)) == ("≥ ", "")
+    assert (model.bound_text(0, 0.65), model.bound_text(0, 1.0)) == ("≥ ", "")

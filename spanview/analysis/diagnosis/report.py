@@ -83,12 +83,16 @@ def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:
 
 
 def _named_by(finding: Finding, store: Store, latest: str) -> str:
-    """Return the folder of the Ray session, beside the latest one, that paths or spans name; empty if none does."""
-    if of_path := next(filter(None, (session_of(place.file) for place in finding.evidence)), ""):
+    """Return the folder of the Ray session, beside the latest one, that paths or spans name; empty if none does.
+
+    Spans name it rather than a path by the link to the latest one, which may be another by now.
+    """
+    of_path = next(filter(None, (session_of(place.file) for place in finding.evidence)), "")
+    if of_path and not of_path.endswith("/session_latest"):
         return of_path
     rows = (place.row for place in finding.evidence if place.row >= 0)
     session = next(filter(None, (session_in(store.span(row).resource.attributes) for row in rows)), "")
-    return session if "/" in session or not session else f"{latest.rpartition('/')[0]}/{session}"
+    return session if "/" in session else f"{(of_path or latest).rpartition('/')[0]}/{session}" if session else of_path
 
 
 def session_of(path: str) -> str:

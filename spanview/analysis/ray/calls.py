@@ -156,6 +156,13 @@ class Calls:
         is_over = (copy_of(spans.status)[lasts] == ERROR) | (copy_of(spans.end_ns)[lasts] == NO_TIME)
         return followed_attempts(self.store, lasts[is_over], rows[is_over])
 
+    @property
+    def to_be_seen_again(self) -> list[int]:
+        """The rows of calls whose last attempt failed or was lost, and of whose next one no span is here."""
+        again = np.isin(self.last_attempts, [*self.tried_again]) if self.tried_again else ()
+        rows: list[int] = self.rows[self.counts > 0][again].tolist() if len(again) else []
+        return rows
+
     @cached_property
     def told_failures(self) -> Mapping[int, ToldOutcome]:
         """What Ray says of calls that failed though they ended without an error, by the rows of their last attempts.

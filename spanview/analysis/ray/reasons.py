@@ -221,6 +221,11 @@ def to_ask(store: Store, reasons: Mapping[int, Why]) -> list[int]:
     return [row for row, why in without_attempt(store, reasons).items() if why.may_run][-MAX_ASKED:]
 
 
+def open_calls(calls: Calls, reasons: Mapping[int, Why]) -> list[int]:
+    """Return the rows of those of all calls that `to_ask` returns, and of those that are to be tried again."""
+    return [*to_ask(calls.store, reasons), *calls.to_be_seen_again[-MAX_ASKED:]]
+
+
 def open_among(store: Store, reasons: Mapping[int, Why]) -> frozenset[int]:
     """Return the rows of those that may run as their processes show it, too; none where nobody can ask these."""
     rows = to_ask(store, reasons)

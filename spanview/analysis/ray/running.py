@@ -4,7 +4,8 @@ A call without an attempt, for which no other reason is known, in the order of t
 
 condition                                                     answer
 ------------------------------------------------------------  -----------------------------------------------------
-Ray's own events say what it does, and its caller lives       waits for 1 GPU, as Ray says
+Ray's own events say what it, or its next attempt, does, and  waits for 1 GPU, as Ray says
+  its caller lives
 a span of its trace, or of its caller's file, came lately,    may run: its trace, or its caller's file, still grows
   and its caller isn't seen to run
 the caller isn't known, or can't be looked up                 not known whether it runs
@@ -46,7 +47,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from spanview.analysis.ray.writers import Host, RayWorker
     from spanview.index.store import Store
@@ -77,6 +78,8 @@ class Assessment:
     """Whether Ray's own events say that it does."""
     hint: str = ""
     """How to learn more."""
+    again_ns: int = NO_TIME
+    """When it was tried again, in nanoseconds since 1970, where it had attempts before; else `NO_TIME`."""
 
     @property
     def is_open(self) -> bool | None:
@@ -87,6 +90,8 @@ class Assessment:
 _MAY_LACK_ROOM: Final = "ray status shows whether no node has what it needs"
 _GROWS: Final = Assessment(True, "may run: its trace, or its caller's file, still grows")
 _NOT_KNOWN: Final = Assessment(True, "not known whether it runs")
+_SEEN_BY_NOW: Final = Assessment(True, "has an attempt by now")
+"""Whoever asks took it for one without when spans came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +189,8 @@ class OpenSpan:
     pid: int | None = None
     """Of the process that runs it."""
     is_likely: bool = False
+    is_again: bool = False
+    """Whether it is a call that is tried again, `since_ns`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,10 +271,9 @@ class Running:
         """Return the rows of the spans that are in each state now; a call may run though its attempt isn't seen."""
         fates, runs = {State.RUNNING: Fate.RUNS, State.LOST: Fate.LOST}, {State.RUNNING: True, State.WAITING: False}
         rows = [{row for row, one in self.unended().items() if one.fate is fates.get(state)} for state in states]
-        for call in self.open_calls() if runs.keys() & states else ():
-            thought = self.assessment_of(call)
+        for call, thought in self._open(self.open_calls() if runs.keys() & states else ()):
             for state, found in zip(states, rows, strict=True):
-                if thought.is_open and thought.runs is runs.get(state):
+                if thought.runs is runs.get(state):
                     found.add(call)
         return [*map(frozenset, rows)]
 
@@ -276,11 +282,19 @@ class Running:
         return self.assessment_of(row).is_open
 
     def open_calls(self) -> list[int]:
-        """Return the calls without an attempt of which processes may tell more, by row."""
+        """Return the rows of the calls of which processes may tell more: without an attempt, or to be tried again."""
         from spanview.analysis.ray.calls import calls_of
-        from spanview.analysis.ray.reasons import reasons_of, to_ask
+        from spanview.analysis.ray.reasons import open_calls, reasons_of
 
-        return to_ask(self._store, reasons_of(self._store, calls_of(self._store)))
+        calls = calls_of(self._store)
+        return open_calls(calls, reasons_of(self._store, calls))
+
+    def _open(self, calls: Iterable[int]) -> Iterator[tuple[int, Assessment]]:
+        """Yield which of `open_calls` may wait or run without a span, and what is known of each."""
+        for row in calls:
+            thought = self.assessment_of(row)
+            if thought.is_open and thought is not _SEEN_BY_NOW:
+                yield row, thought
 
     def open_spans(self, calls: Iterable[int], traces: Container[int] | None = None) -> list[OpenSpan]:
         """Return what runs, and what waits.
@@ -294,11 +308,12 @@ class Running:
             for row, span in self.unended(traces).items()
             if span.fate is Fate.RUNS
         ]
-        for row in calls:
-            thought = self.assessment_of(row)
-            if thought.is_open and (traces is None or spans.trace[row] in traces):
+        for row, thought in self._open(calls):
+            if traces is None or spans.trace[row] in traces:
                 state = State.RUNNING if thought.runs else State.WAITING
-                found.append(OpenSpan(row, state, spans.end_ns[row], thought.text, is_likely=True))
+                is_again = thought.again_ns != NO_TIME
+                since_ns = thought.again_ns if is_again else spans.end_ns[row]
+                found.append(OpenSpan(row, state, since_ns, thought.text, is_likely=True, is_again=is_again))
         return found
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
@@ -404,8 +419,7 @@ class Running:
 
     def _assess_processes(self, row: int) -> Assessment:
         if not self._has_no_attempt(row):
-            # Whoever asks took it for one without when spans came.
-            return Assessment(True, "has an attempt by now")
+            return _SEEN_BY_NOW
         caller = self._writers.facts_of(row).writer
         life = Life.UNKNOWN if caller is None else self._writers.life(row, caller)
         if caller is None or life is Life.UNKNOWN:
@@ -433,14 +447,26 @@ class Running:
 
     def _told(self, row: int) -> Assessment | None:
         """Return what Ray's own events say of a call that isn't over; None where they don't, or its caller is gone."""
-        if self._store.ray is None or not self._has_caller(row) or not self._has_no_attempt(row):
+        if self._store.ray is None or not self._has_caller(row):
             return None
         from spanview.analysis.ray.told import CallOutcome, told_outcomes
 
         told = told_outcomes(self._store, [row]).get(row)
         if told is None or told.is_over:
             return None
-        return Assessment(True, f"{told.text}, as Ray says", runs=told.outcome is CallOutcome.RUNNING)
+        runs = told.outcome is CallOutcome.RUNNING
+        if self._has_no_attempt(row):
+            return Assessment(True, f"{told.text}, as Ray says", runs=runs)
+        if told.made_ns <= self._last_started(row):
+            return None
+        return Assessment(True, f"its next attempt {told.text}, as Ray says", runs=runs, again_ns=told.made_ns)
+
+    def _last_started(self, row: int) -> int:
+        """Return when the last attempt of a call started of which a span is here, in nanoseconds since 1970."""
+        spans = self._store.spans
+        own, trace = spans.span_id[row], self._store.rows_of_trace(spans.trace[row])
+        attempts = (each for each in trace if spans.parent_id[each] == own and spans.kind[each] == CONSUMER)
+        return max(map(spans.start_ns.__getitem__, attempts), default=NO_TIME)
 
     def _has_grown_lately(self, row: int) -> bool:
         spans, since = self._store.spans, self._clock() - _GROWTH_S

@@ -239,12 +239,15 @@ class ToldWaits(NamedTuple):
     """What those asked for that waited for a worker, by row."""
 
 
-def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began: NDArray[Any]) -> ToldWaits:
+def told_waits(  # noqa: PLR0913 - the attempts, and what spans show of each
+    store: Store, told: ToldTasks, rows: Places, calls: Places, *, began: NDArray[Any], are_first: Flags
+) -> ToldWaits:
     """Return what Ray says that attempts waited for, each the first of its call that left a span.
 
     Args:
         calls: The rows of their calls.
         began: When their processes began, in nanoseconds since 1970; 0 where that isn't known.
+        are_first: Which are the first ones of their processes, as far as spans show.
     """
     tasks, found = told.tasks, told.of_attempts(rows, calls)
     parts = np.zeros((len(rows), len(KINDS)), np.int64)
@@ -253,11 +256,11 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
     kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
     are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
-    # There is a span, so it was sent, and ran: a worker that was killed may have written neither.
+    # There is a span, so it was sent, and ran: a caller or a worker that was killed may not have written it, nor where.
     runs = np.where(runs == NO_STATE, np.maximum(until, np.where(sent == NO_STATE, ready, sent)), runs)
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method = kind == _METHOD
-    is_first = tasks.are_first()[found] | (kind == _CREATION)
+    is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & are_first)
     is_started = is_first & ~is_method & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
 
@@ -354,6 +357,8 @@ class ToldOutcome(NamedTuple):
     """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
     failed_ns: int = NO_STATE
     """When its caller heard that it had failed, in nanoseconds since 1970; `NO_STATE` where it hasn't."""
+    made_ns: int = NO_STATE
+    """When its last attempt was made, in nanoseconds since 1970, of what waits or runs; else `NO_STATE`."""
 
     @property
     def as_ray_says(self) -> str:
@@ -385,6 +390,8 @@ _BY_ERROR: Final = {
     "TASK_EXECUTION_EXCEPTION": (CallOutcome.FAILED, "it failed"),
 }
 _FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=True)
+_AT_MOST: Final = "at most until its driver ended"
+"""Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument."""
 
@@ -469,13 +476,14 @@ def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
     if tasks["has_finished"][index]:
         return _FINISHED
     # Its driver, or all of its session's.
-    is_over = tasks.is_over(int(tasks.sessions[index]))
+    is_over, made_ns = tasks.is_over(int(tasks.sessions[index])), int(tasks["made"][index])
     if has_run:
-        text = "ran until its driver ended" if is_over else "runs"
-        return ToldOutcome(CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING, text, was_sent, is_over)
+        text = f"ran {_AT_MOST}" if is_over else "runs"
+        outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
+        return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns)
     waits = _waits_for(tasks, index)
-    text = f"waited {waits} until its driver ended" if is_over else f"waits {waits}"
-    return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over)
+    text = f"waited {waits}, {_AT_MOST}" if is_over else f"waits {waits}"
+    return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over, made_ns=made_ns)
 
 
 def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:

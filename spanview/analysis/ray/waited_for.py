@@ -364,7 +364,8 @@ class AllAttempts:
         asked: Mapping[int, str] = {}
         if tasks is not None:
             rows = self._rows[chosen]
-            told = told_waits(self._store, tasks, rows, self._callers[chosen], self._began_ns(chosen))
+            calls, are_first = self._callers[chosen], self._firsts[chosen] == chosen
+            told = told_waits(self._store, tasks, rows, calls, began=self._began_ns(chosen), are_first=are_first)
             parts[told.are_told] = told.parts_ns[told.are_told]
             is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
             evidence[is_other] = NO_ROW

@@ -202,8 +202,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         elif length_ns:
             share, own, shown = busy_ns / length_ns, duration(length_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
-            of_own = f"busy {self._model.at_least(index, share)}{share:.1%} of {own}"
-            busy = [f"{of_own} ({self._model.at_least(index, shown)}{shown:.1%} of view{rest})", of_own]
+            of_own = f"busy {self._model.bound_text(index, share)}{share:.1%} of {own}"
+            busy = [f"{of_own} ({self._model.bound_text(index, shown)}{shown:.1%} of view{rest})", of_own]
             if awaited := self._model.awaited_share(index):
                 parts.append(f"likely awaits others {awaited:.1%}")
         parts += [f"{lane.max_concurrency:,} at once"] if lane.max_concurrency else []

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from base64 import b64encode
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +30,12 @@ from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_te
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
+from spanview.index.store import Store
 from spanview.reports.calls import calls_report
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
 from viewers import Growing
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
@@ -54,19 +59,37 @@ def test_it_is_told_as_ray_says_it(recording: str) -> None:
     assert _differences(folder) == []
 
 
+def _outcomes(store: Store) -> dict[tuple[int, int], tuple[str, bool]]:
+    """Return what became of each call, and whether it was tried again, by the ids of its trace and its span."""
+    calls, spans = calls_of(store), store.spans
+    became = outcomes_of(store, [*calls], reasons_of(store, calls))
+    again = {*calls.rows[calls.are_retried].tolist()}
+    ids = {row: (store.trace_table.trace_id(spans.trace[row]), spans.span_id[row]) for row in became}
+    return {ids[row]: (each.outcome.key, row in again) for row, each in became.items()}
+
+
+_ALONE: Final = {recording: _outcomes(load_store(FIXTURES / recording)) for recording in RECORDINGS}
+
+
 def test_two_sessions_that_number_their_tasks_alike() -> None:
     """The first tasks of any two sessions have the same ids; each is told of its own."""
-    together = load_store([FIXTURES / recording for recording in RECORDINGS])
-    became = outcomes_of(together, [*calls_of(together)], reasons_of(together, calls_of(together)))
-    alone = dict[tuple[int, int], str]()
-    for recording in RECORDINGS:
-        store = load_store(FIXTURES / recording)
-        of_store = outcomes_of(store, [*calls_of(store)], reasons_of(store, calls_of(store)))
-        for row, each in of_store.items():
-            alone[store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]] = each.outcome.key
-    spans, table = together.spans, together.trace_table
-    found = {(table.trace_id(spans.trace[row]), spans.span_id[row]): each.outcome.key for row, each in became.items()}
-    assert found == alone
+    alone = _ALONE[RECORDINGS[0]] | _ALONE[RECORDINGS[1]]
+    assert _outcomes(load_store([FIXTURES / recording for recording in RECORDINGS])) == alone
+
+
+def test_a_link_that_leads_to_another_session_later(tmp_path: Path) -> None:
+    """The attempts of one session are none of the other's tasks, though both were read by one path."""
+    link, told = tmp_path / "session_latest", dict[tuple[int, int], tuple[str, bool]]()
+    with closing(RecordReader()) as details:
+        store = Store(details)
+        session = Session(ReadOptions((str(link),), follow=True), store, details)
+        assert not [*session.load()]
+        for recording in RECORDINGS:
+            link.unlink(missing_ok=True)
+            link.symlink_to(FIXTURES / recording)
+            session.look()
+            told |= _ALONE[recording]
+            assert _outcomes(store) == told
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

@@ -826,6 +826,20 @@ def test_calls_that_may_still_run_are_no_finding() -> None:
     assert diagnose(store).findings == []
 
 
+def test_a_call_that_waits_for_what_no_node_has_is_a_finding(tmp_path: Path) -> None:
+    """Though it may still run: nothing else says so before the program ends."""
+    folder = shutil.copytree(FIXTURES / "ray-events-hook", tmp_path / "session")
+    # Nobody says that the driver has ended.
+    next(folder.rglob("event_EXPORT_DRIVER_JOB.log")).unlink()
+    store = load_store(folder)
+    store.ask_lives = cast("Any", lambda _: SimpleNamespace(is_open=lambda _: True))
+    report = diagnose(store)
+    (finding,) = (finding for finding in report.findings if finding.kind is Kind.NO_ATTEMPT)
+    assert "waits for 1 GPU (no node has that), as Ray said last (never)" in finding.detail
+    assert finding.certainty is Certainty.CERTAIN
+    assert report.open_calls.isdisjoint(finding.rows)
+
+
 def test_what_was_ended_in_order_is_an_info() -> None:
     """It isn't a loss, and there is nothing to look for; beside one that was lost, it is counted."""
     build = Builder()

@@ -147,8 +147,8 @@ class Facts:
 
     @cached_property
     def open_calls(self) -> frozenset[int]:
-        """The rows of calls without an attempt that may still run."""
-        return open_among(self.store, self.reasons)
+        """The rows of calls without an attempt that may still run: none that waits for what no node has."""
+        return frozenset(row for row in open_among(self.store, self.reasons) if not self.reasons[row].is_stuck)
 
     @cached_property
     def without_end(self) -> list[int]:

@@ -90,6 +90,8 @@ class Why:
     """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
     was_sent: bool = True
     """Whether a worker may have got it; False where Ray says that none has."""
+    is_stuck: bool = False
+    """Whether it waits for what no node has, as Ray says."""
 
     @property
     def label(self) -> str:
@@ -444,7 +446,15 @@ class _Reasons:
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
         # Where its driver was killed, Ray writes no more.
         brief = told.text if told.is_over else f"{told.text}, as Ray said last"
-        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=brief, was_sent=told.was_sent)
+        return Why(
+            reason,
+            text,
+            Certainty.CERTAIN,
+            may_run=not told.is_over,
+            brief=brief,
+            was_sent=told.was_sent,
+            is_stuck=told.is_stuck,
+        )
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

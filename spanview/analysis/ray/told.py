@@ -361,6 +361,11 @@ class ToldOutcome(NamedTuple):
     """When its last attempt was made, in nanoseconds since 1970, of what waits or runs; else `NO_STATE`."""
 
     @property
+    def is_stuck(self) -> bool:
+        """Whether it waits for what no node has, or did."""
+        return _NO_NODE_HAS in self.text
+
+    @property
     def as_ray_says(self) -> str:
         """The text of what is over, with who says it."""
         return f"{self.text}, as Ray says"
@@ -392,6 +397,7 @@ _BY_ERROR: Final = {
 _FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=True)
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
+_NO_NODE_HAS: Final = "no node has"
 _OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument."""
 
@@ -529,7 +535,7 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
     if is_sent:
         return "to be run by its worker"
     if lacking := _lacks_of_nodes(tasks, index):
-        return f"for {lacking} (no node has {'all of that' if ', ' in lacking else 'that'})"
+        return f"for {lacking} ({_NO_NODE_HAS} {'all of that' if ', ' in lacking else 'that'})"
     # Ray tells no more of a node without a free worker than of one without the CPUs.
     resources = in_plural(tasks.resources.texts[tasks["resources"][index]])
     return " or ".join(filter(None, ("for a free worker", resources)))

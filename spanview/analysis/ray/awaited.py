@@ -61,7 +61,10 @@ def awaited_elsewhere(of: Forest | Trees, parents_of: Places | Sequence[int], na
     # Earlier attempts end no call.
     attempts = attempts[(ends[attempts] != NO_TIME) & (ends[attempts] == latest[parents[attempts]])]
     processes, groups = of.of("process").astype(np.int64), _groups(of)
-    times, called_in = np.unique(np.append(ends[attempts], ends[parents[attempts]])), groups[parents[attempts]]
+    # Equal times have one place among them, however many there are.
+    times, called_in = np.sort(np.append(ends[attempts], ends[parents[attempts]])), groups[parents[attempts]]
+    are_called_in = np.zeros(int(groups.max(initial=0)) + 1, np.bool_)
+    are_called_in[called_in] = True
 
     def keys_of(group: Places, until: NDArray[np.int64]) -> Places:
         """Return numbers that are in order of the process and the trace, then of time."""
@@ -71,7 +74,7 @@ def awaited_elsewhere(of: Forest | Trees, parents_of: Places | Sequence[int], na
     attempts, called_in = attempts[order], called_in[order]
     keys, submitted = (keys_of(called_in, ends[of_calls]) for of_calls in (attempts, parents[attempts]))
     first_left = np.append(np.minimum.accumulate(submitted[::-1])[::-1], np.iinfo(np.int64).max)
-    spans = np.flatnonzero(~are_calls & (starts != NO_TIME) & (ends > starts) & np.isin(groups, called_in))
+    spans = np.flatnonzero(~are_calls & (starts != NO_TIME) & (ends > starts) & are_called_in[groups])
     # A span's own time, at its end.
     since = np.maximum(starts, latest)[spans]
     ended, before = (np.searchsorted(keys, keys_of(groups[spans], until), "right") for until in (ends[spans], since))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import ShortNames
+from spanview.analysis.ray.workers import count_processes
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.requests import name_of_trace
 from spanview.analysis.trace_lists import FailedSilently, TraceColumn
@@ -533,19 +534,18 @@ class TracesModel:
         if not tree.rows:
             # The reading thread has entered the trace, and not yet its first span.
             return None
-        processes = {(spans.process[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
         facts = TraceFacts(
-            len(processes),
+            count_processes(self._store.processes, ((spans.process[row], spans.service[row]) for row in tree.rows)),
             tree.complete,
             count_without_end(self._store, tree),
             last_known_ns(self._store, tree),
             missing,
             name_without_root(self._store, tree),
             service,
-            len({node for _, node in processes}),
+            len({spans.service[row] for row in tree.rows}),
         )
         self._facts[trace] = version, facts
         if len(self._facts) > _KEPT_FACTS:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from builders import Builder, Document
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import selected_traces
@@ -18,6 +20,7 @@ from spanview.analysis.query.since import parse_since
 from spanview.display.miss_text import Unnamed
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
+from spanview.exports.page.columns import Columns
 from spanview.tui.app.opening import Opening
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.trace.trace_screen import TraceScreen
@@ -29,11 +32,9 @@ from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.prompt import Prompt
-from viewers import Look, looking_at
+from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
-    import pytest
-
     from spanview.index.store import Store
 
 
@@ -88,15 +89,18 @@ async def test_open_and_back() -> None:
             assert look.screen.query_one(TraceList).cursor == 3
 
 
-async def test_processes_are_counted_alike() -> None:
-    """The list and the trace count the services of one file, as a collector gathers them, as a process each."""
-    builder = Builder()
-    of_two = [builder.span("a", span=1, service="web"), builder.span("b", parent=1, service="db")]
-    async with looking_at(*of_two) as look:
+@pytest.mark.parametrize(("path", "count"), [("spans/all.json", 2), ("spans/7.json", 1)])
+async def test_processes_are_counted_alike(path: str, count: int) -> None:
+    """The list, the trace and the page count the services of a collector's file as a process each, a pid's as one."""
+    builder, data = Builder(), Growing()
+    data.add(builder.span("a", span=1, service="web"), builder.span("b", parent=1, service="db"), path=path)
+    async with looking_at(data=data) as look:
         assert (facts := look.screen.query_one(TraceList).model.facts(0)) is not None
-        assert facts.processes == 2
+        assert facts.processes == count
         await look.press("enter")
-        assert "   2 processes   " in look.header
+        assert ("   2 processes   " in look.header) is (count > 1)
+    columns = Columns(data.store, [0], {}, lambda _: None)
+    assert columns.overview["traces"]["processes"] == [count]
 
 
 async def test_quit() -> None:

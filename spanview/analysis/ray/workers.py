@@ -35,7 +35,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from spanview.analysis.ray.lanes import Lane
     from spanview.index.processes import SpanProcesses
@@ -108,6 +108,15 @@ def is_told(processes: SpanProcesses, number: int) -> bool:
     """Return whether a process is told from all others: by its resource, or by a file that only it writes to."""
     file = processes.file(number)
     return file is None or is_of_one_process(file.path)
+
+
+def count_processes(processes: SpanProcesses, of_spans: Iterable[tuple[int, int]]) -> int:
+    """Return of how many processes spans are: of those that nothing tells apart, as a collector's, a service is one.
+
+    Args:
+        of_spans: The numbers of each span's process and service.
+    """
+    return len({(own, None if is_told(processes, own) else service) for own, service in {*of_spans}})
 
 
 def empty_files(store: Store, pids: Container[str]) -> int:

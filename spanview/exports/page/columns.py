@@ -24,6 +24,7 @@ from spanview.analysis.ray.unended import known_until, open_end_of, unended_text
 from spanview.analysis.ray.unseen import guesses
 from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.analysis.ray.waits import waits_in
+from spanview.analysis.ray.workers import is_told
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.serve.requests import Part, name_of_trace, numbers_of
@@ -318,8 +319,11 @@ class Columns:
         missing = counts(forest.missing())
         cut = counts(forest.cut)
         lasts = ~np.isin(forest.rows, [*errors_made_good(self._store)])
-        count = len(self._store.processes)
-        processes = np.unique(of_spans * count + forest.of("process")) // max(1, count)
+        are_told = np.array([is_told(self._store.processes, number) for number in range(len(self._store.processes))])
+        processes, services = forest.of("process"), len(self._store.services.texts)
+        own = processes * services + np.where(are_told[processes], 0, forest.of("service"))
+        count = len(are_told) * services
+        processes = np.unique(of_spans * count + own) // max(1, count)
         self._number_names(names)
         return {
             "id": [

@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property
 from heapq import nsmallest
-from itertools import accumulate, compress, groupby
+from itertools import accumulate, compress, groupby, product
 from operator import add
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +28,7 @@ from spanview.analysis.intervals import Covered, Timed
 from spanview.analysis.ray.joined import joined
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.waits import wait_between, wait_of
+from spanview.analysis.ray.workers import count_processes
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve.calls import numbers_of_serve
 from spanview.analysis.serve.requests import Part, numbers_of
@@ -41,7 +42,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -336,11 +337,12 @@ class StitchedTrace:
     @cached_property
     def processes(self) -> int:
         """How many processes wrote the trace: of a document that was gathered from several, a service is one."""
-        sources, services = (len(self.tally(column)[0]) for column in (PROCESS, "service"))
-        if 1 in (sources, services):
-            return max(sources, services)
-        rows = self.unjoined.rows
-        return len({*zip(self._values(PROCESS, rows), self._values("service", rows), strict=True)})
+        processes, services = (self.tally(column)[0] for column in (PROCESS, "service"))
+        pairs: Iterable[tuple[int, int]] = product(processes, services)
+        if len(processes) > 1 and len(services) > 1:
+            rows = self.unjoined.rows
+            pairs = zip(self._values(PROCESS, rows), self._values("service", rows), strict=True)
+        return count_processes(self._store.processes, pairs)
 
     def _values(self, column: str, rows: Sequence[int]) -> list[int]:
         return [*map(getattr(self._spans, column).__getitem__, rows)]

@@ -128,16 +128,20 @@ class Cluster:
     environment: Mapping[str, str]
     driver: subprocess.Popen[str]
 
+    def run(self, *words: str) -> tuple[int, bytes, str]:
+        """Return status, output and standard error of a command."""
+        assert self.driver.stdin is not None
+        assert self.driver.stdout is not None
+        self.driver.stdin.write(json.dumps(words) + "\n")
+        self.driver.stdin.flush()
+        status, output, notices = json.loads(self.driver.stdout.readline())
+        return status, bytes.fromhex(output), notices
+
     def spanview(self, command: str, *words: str, code: str = "") -> tuple[int, bytes, str]:
-        """Return status, output and standard error of a command with `--ray`, or of code with these words."""
+        """Return the same of a command with `--ray`, or of code with these words."""
         words = (command, "--ray", self.address, *words)
         if not code:
-            assert self.driver.stdin is not None
-            assert self.driver.stdout is not None
-            self.driver.stdin.write(json.dumps(words) + "\n")
-            self.driver.stdin.flush()
-            status, output, notices = json.loads(self.driver.stdout.readline())
-            return status, bytes.fromhex(output), notices
+            return self.run(*words)
         done = subprocess.run(
             [sys.executable, "-c", code, *words],
             env=dict(self.environment),
@@ -151,6 +155,22 @@ class Cluster:
 
 
 @contextmanager
+def connected(address: str, environment: Mapping[str, str]) -> Iterator[Cluster]:
+    """Connect to a cluster for several commands; the context ends that."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _DRIVER],
+        env=dict(environment),
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as driver:
+        yield Cluster(address, environment, driver)
+        driver.kill()
+
+
+@contextmanager
 def started(folder: Path) -> Iterator[Cluster]:
     """Start a cluster of Ray; the context ends it."""
     need("ray")
@@ -158,16 +178,6 @@ def started(folder: Path) -> Iterator[Cluster]:
         session.write("cluster.py", _PROGRAM)
         with session.start("cluster.py") as process:
             assert process.stdout is not None
-            address, environment = process.stdout.readline().strip(), session.environment()
-            with subprocess.Popen(
-                [sys.executable, "-c", _DRIVER],
-                env=environment,
-                cwd=ROOT,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            ) as driver:
-                yield Cluster(address, environment, driver)
-                driver.kill()
+            with connected(process.stdout.readline().strip(), session.environment()) as cluster:
+                yield cluster
             process.kill()

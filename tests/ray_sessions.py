@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -45,8 +44,8 @@ assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
 
 # Runs a program as `python FILE` does, with some options added to its `ray.init`, and without three processes that
 # trace nothing, near half of what it costs to start a Ray: the dashboard's, that which asks for more machines, and that
-# which prints in the driver what workers print, unless an option asks for it. The dashboard's agent does as little as
-# it can: a node that has waited for it for fifteen seconds ends, which a busy machine comes to.
+# which prints in the driver what workers print, unless an option asks for it. In the place of the dashboard's agent
+# stands one that only says that it listens nowhere, without which a node ends: to start it costs more than a worker.
 _PYTHON: Final = """
 import functools
 import json
@@ -56,11 +55,19 @@ import sys
 
 import ray
 import ray._private.node
-import ray._private.utils
+import ray._private.services
 
+
+def start_process(command, *rest, start=ray._private.services.start_ray_process, **named):
+    folder = "".join(word for word in command if word.startswith("--session_dir="))
+    agent = f"{os.path.dirname(__file__)}/agent {folder}"
+    place = "--dashboard_agent_command="
+    return start([place + agent if word.startswith(place) else word for word in command], *rest, **named)
+
+
+ray._private.services.start_ray_process = start_process
 ray._private.node.Node.start_api_server = lambda self, **named: None
 ray._private.node.Node.start_monitor = lambda self: None
-ray._private.utils.get_dashboard_dependency_error = lambda: ImportError("not asked for")
 options = json.loads(os.environ["INIT_OPTIONS"])
 if not options.get("log_to_driver"):
     ray._private.node.Node.start_log_monitor = lambda self: None
@@ -68,6 +75,13 @@ ray.init = functools.partial(ray.init, **options)
 sys.argv = sys.argv[1:]
 sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+_AGENT: Final = """#!/bin/sh
+cd "${1#*=}"
+for port in metrics_agent_port metrics_export_port dashboard_agent_listen_port; do
+    printf -- -1 > "$port" && mv "$port" "${port}_$RAY_NODE_ID"
+done
+exec sleep 1000
 """
 _FILE: Final = re.compile(r"(?:.*-)?([0-9]+)(?:-[0-9]{13})?(?:\.started)?\.(?:txt|json|jsonl)")
 """`4242.txt`, and `node7-4242-1717000000000.jsonl`."""
@@ -85,24 +99,21 @@ def need(*modules: str) -> None:
     """Skip where Ray can't be had, but not where it has to be.
 
     Args:
-        modules: What has to be importable.
+        modules: What has to be there.
     """
-    if not (told := _what_is_lacking(modules)):
+    if not (lacking := [module for module in modules if not _is_there(module)]):
         return
-    reason = f"What this needs of Ray isn't here, so no real Ray program was run: {told}"
+    reason = f"What this needs of Ray isn't here, so no real Ray program was run: {', '.join(lacking)}"
     must_be_there = sys.platform == "linux" and platform.machine() == "x86_64" and os.environ.get("CI") == "true"
     if must_be_there:
         pytest.fail(reason)
     pytest.skip(reason)
 
 
-@cache
-def _what_is_lacking(modules: tuple[str, ...]) -> str:
-    """Return what a new interpreter says last when it can't import modules; nothing where it can."""
-    found = subprocess.run(
-        [sys.executable, "-c", f"import {', '.join(modules)}"], capture_output=True, text=True, timeout=120, check=False
-    )
-    return found.stderr.splitlines()[-1] if found.returncode else ""
+def _is_there(module: str) -> bool:
+    """Return whether a module can be found; to import Ray's takes long."""
+    place = module.replace(".", "/")
+    return any(Path(folder, place + ending).exists() for folder in sys.path for ending in ("", ".py"))
 
 
 class RaySession:
@@ -128,9 +139,8 @@ class RaySession:
         flags = " ".join(f"--{name.replace('_', '-')}={str(value).lower()}" for name, value in SMALL.items())
         start = f'"{python}" "{self._tools / "as_python.py"}"'
         for name, command in (("python", f'{start} "$@"'), ("ray", f'{start} "{ray}" "$@" --port=0 {flags}')):
-            tool = self._tools / name
-            tool.write_text(f"#!/bin/sh\nexec {command}\n")
-            tool.chmod(0o755)
+            self._write_tool(name, f"#!/bin/sh\nexec {command}\n")
+        self._write_tool("agent", _AGENT)
 
     @property
     def tmpdir(self) -> str:
@@ -207,13 +217,22 @@ class RaySession:
             if (match := _FILE.fullmatch(path.name)) and match[1] in own and path.stat().st_mtime >= self._began - 1
         )
 
+    def _write_tool(self, name: str, text: str) -> None:
+        tool = self._tools / name
+        tool.write_text(text)
+        tool.chmod(0o755)
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        own = [process for process in psutil.process_iter() if self._started(process)]
+        own = {process for process in psutil.process_iter() if self._started(process)}
+        # Some of Ray's processes write a title over their environment, and go on for a minute without a head.
+        for process in [*own]:
+            with contextlib.suppress(psutil.Error):
+                own.update(process.children(recursive=True))
         for process in own:
             with contextlib.suppress(psutil.Error):
                 process.kill()

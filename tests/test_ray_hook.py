@@ -468,7 +468,7 @@ def _free_port() -> int:
 
 def test_a_job_that_is_submitted(tmp_path: Path) -> None:
     """Driver and workers of a job on a Ray with a dashboard write among its logs, under the name of the job."""
-    need("ray.dashboard.optional_deps")
+    need("ray.dashboard", "aiohttp_cors", "opencensus", "prometheus_client")
     ray, port = Path(sys.executable).with_name("ray"), _free_port()
     with RaySession(tmp_path) as session:
         (tmp_path / "job").mkdir()

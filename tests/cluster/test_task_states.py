@@ -12,19 +12,20 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from clusters import connected
 from ray_sessions import RaySession, need
 from spanview.cluster.task_states import FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from clusters import Cluster
 
 pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("cluster")]
 
@@ -72,21 +73,14 @@ sys.stdin.read()
 class Asked:
     """What was collected from a Ray into a folder."""
 
-    def __init__(self, session: RaySession, address: str, folder: Path) -> None:
-        self._session, self._address, self.folder = session, address, folder
+    def __init__(self, cluster: Cluster, folder: Path) -> None:
+        self._cluster, self.folder = cluster, folder
 
     def collect(self) -> None:
         """Collect once more."""
-        words = "collect", "--address", self._address, "-o", str(self.folder)
-        done = subprocess.run(
-            [sys.executable, "-m", "spanview", *words],
-            env=self._session.environment(),
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        words = "collect", "--address", self._cluster.address, "-o", str(self.folder)
+        status, _, notices = self._cluster.run(*words)
+        assert status == 0, notices
 
     def until(self, condition: Callable[[dict[str, list[Any]]], bool]) -> dict[str, list[Any]]:
         """Collect until something is so of what lines say of each task; the head hears of tasks each second."""
@@ -119,23 +113,26 @@ def test_what_the_head_knows_of_tasks(tmp_path: Path) -> None:
         with session.start("tasks.py") as process:
             assert process.stdout is not None
             address, node = process.stdout.readline().split()
-            asked = Asked(session, address, tmp_path / "collected")
-            found = asked.until(
-                lambda tasks: {"fails", "waits", "never"} <= tasks.keys() and "8" in tasks["waits"][-1]["state_ts_ns"]
-            )
-            assert found.keys() == {"fails", "waits", "never"}
-            assert found["fails"][-1]["error_info"]["error_type"] == "TASK_EXECUTION_EXCEPTION"
-            assert "11" not in found["waits"][-1]["state_ts_ns"]
-            assert found["never"][-1]["state_ts_ns"].keys() == {"1", "2"}
-            assert {base64.b64decode(line["node_id"]).hex() for line in asked.lines("EXPORT_NODE")} == {node}
-            (tmp_path / "go on").touch()
-            found = asked.until(lambda tasks: "11" in tasks["waits"][-1]["state_ts_ns"])
-            asked.collect()
-            assert asked.tasks() == found
-            assert all(told.count(states) == 1 for told in found.values() for states in told)
-            events = session.folder_of("export_events") / "event_EXPORT_TASK_1.log"
-            events.write_text("{}\n")
-            other = Asked(session, address, tmp_path / "other")
-            other.collect()
-            assert not (other.folder / FILE).exists()
+            with connected(address, session.environment()) as cluster:
+                asked = Asked(cluster, tmp_path / "collected")
+                found = asked.until(
+                    lambda tasks: (
+                        {"fails", "waits", "never"} <= tasks.keys() and "8" in tasks["waits"][-1]["state_ts_ns"]
+                    )
+                )
+                assert found.keys() == {"fails", "waits", "never"}
+                assert found["fails"][-1]["error_info"]["error_type"] == "TASK_EXECUTION_EXCEPTION"
+                assert "11" not in found["waits"][-1]["state_ts_ns"]
+                assert found["never"][-1]["state_ts_ns"].keys() == {"1", "2"}
+                assert {base64.b64decode(line["node_id"]).hex() for line in asked.lines("EXPORT_NODE")} == {node}
+                (tmp_path / "go on").touch()
+                found = asked.until(lambda tasks: "11" in tasks["waits"][-1]["state_ts_ns"])
+                asked.collect()
+                assert asked.tasks() == found
+                assert all(told.count(states) == 1 for told in found.values() for states in told)
+                events = session.folder_of("export_events") / "event_EXPORT_TASK_1.log"
+                events.write_text("{}\n")
+                other = Asked(cluster, tmp_path / "other")
+                other.collect()
+                assert not (other.folder / FILE).exists()
             process.kill()

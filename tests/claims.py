@@ -188,13 +188,16 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
     began = int(match[2]) * 1_000_000 if match else 0
     attempt = next(each for each in task if each.begun_ns <= start)
+    spans, names = store.spans, store.names.texts
+    beside = [other for other in range(len(spans)) if spans.source[other] == spans.source[row]]
+    ran = [other for other in beside if names[spans.name[other]].endswith(RAN) and spans.start_ns[other] <= start]
     if not attempt.worker:
         # Neither its caller nor its worker has written where it ran: its file shows what ran there before.
-        spans = store.spans
-        beside = (other for other in range(len(spans)) if spans.source[other] == spans.source[row])
-        ran = (spans.start_ns[other] for other in beside if store.names.texts[spans.name[other]].endswith(RAN))
-        attempt.is_first = start == min(ran)
-    parts = attempt.parts_ns(store.spans.end_ns[call.row], began, start)
+        attempt.is_first = start == min(spans.start_ns[other] for other in ran)
+    made = [spans.end_ns[other] for other in ran if names[spans.name[other]].endswith(f"__init__{RAN}")]
+    prepared = max(made, default=NO_TIME)
+    prepared = min(spans.start_ns[other] for other in ran) if prepared == NO_TIME else prepared
+    parts = attempt.parts_ns(spans.end_ns[call.row], began, start, prepared)
     is_new = attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK"
     return attempt, parts, not is_new or began >= attempt.made_ns
 

@@ -61,13 +61,14 @@ class Attempt:
     is_first: bool = False
     """Whether its worker ran nothing before."""
 
-    def parts_ns(self, since_ns: int, began_ns: int, started_ns: int) -> Counter[str]:
+    def parts_ns(self, since_ns: int, began_ns: int, started_ns: int, prepared_ns: int = 0) -> Counter[str]:
         """Return how long it waited for what, by the names that spanview has for that.
 
         Args:
             since_ns: Since when its caller waited.
             began_ns: When the process that ran it began; 0 where that isn't known.
             started_ns: When its span starts.
+            prepared_ns: When its actor had been made, as spans show; 0 where they don't.
         """
         parts, states = Counter[str](), self.states
         order = sorted(states.items(), key=lambda state: state[1])
@@ -88,8 +89,11 @@ class Attempt:
         ran = states.get(_RUNS, max(started_ns, states.get(_SENT, ready)))
         sent = states.get(_SENT, ran)
         if self.kind == "ACTOR_TASK":
-            put("creation", ready, sent)
-            put("actor", sent, ran)
+            # Calls are sent in their order: one that was made before may wait for its arguments.
+            is_behind = prepared_ns <= ready or sent - prepared_ns > _HANDOVER_NS
+            created = min(max(prepared_ns, ready), sent) if prepared_ns and is_behind else sent
+            put("creation", ready, created)
+            put("actor", created, ran)
             parts["actor"] -= fetched.get("6", 0)
         else:
             is_made = self.is_first or self.kind == "ACTOR_CREATION_TASK"

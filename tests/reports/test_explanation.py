@@ -43,7 +43,7 @@ CAUSES: Final = [
     (
         "ray-events-hook",
         "time",
-        r"^8 calls of Queue\.put took .*17\.4 s for its actor to be ready, .*, 2\.47 s for its actor",
+        r"^8 calls of Queue\.put took .*14\.7 s for its actor to be ready, 5\.17 s for its actor",
     ),
     ("killed-workers", "unseen", r"calls have no attempt"),
     ("serve", "time", r"Ingress GET /predict/\{x\}, status 200: .* queue \+ .* handling"),

@@ -11,7 +11,8 @@ last one of the task that had begun when its span started.
 
 a task, an actor's creation    made ──arguments──▶ ready ──resources──▶|──worker start──▶ sent ─▶ runs
                                                                        its process begins
-a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
+a call of an actor             made ──arguments──▶ ready ──creation──▶|───actor───▶ sent ───actor───▶ runs
+                                                                      its actor has been made
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
 A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start. One that
@@ -239,15 +240,22 @@ class ToldWaits(NamedTuple):
     """What those asked for that waited for a worker, by row."""
 
 
-def told_waits(  # noqa: PLR0913 - the attempts, and what spans show of each
-    store: Store, told: ToldTasks, rows: Places, calls: Places, *, began: NDArray[Any], are_first: Flags
-) -> ToldWaits:
+class Shown(NamedTuple):
+    """What spans and files show of the processes of attempts, each in nanoseconds since 1970."""
+
+    began: NDArray[Any]
+    """When it began; 0 where no file's name says so."""
+    prepared: NDArray[Any]
+    """When it had made its actor, or else started its first attempt."""
+    are_first: Flags
+    """Which attempts that is."""
+
+
+def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
     """Return what Ray says that attempts waited for, each the first of its call that left a span.
 
     Args:
         calls: The rows of their calls.
-        began: When their processes began, in nanoseconds since 1970; 0 where that isn't known.
-        are_first: Which are the first ones of their processes, as far as spans show.
     """
     tasks, found = told.tasks, told.of_attempts(rows, calls)
     parts = np.zeros((len(rows), len(KINDS)), np.int64)
@@ -259,8 +267,8 @@ def told_waits(  # noqa: PLR0913 - the attempts, and what spans show of each
     # There is a span, so it was sent, and ran: a caller or a worker that was killed may not have written it, nor where.
     runs = np.where(runs == NO_STATE, np.maximum(until, np.where(sent == NO_STATE, ready, sent)), runs)
     sent = np.where(sent == NO_STATE, runs, sent)
-    is_method = kind == _METHOD
-    is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & are_first)
+    is_method, began = kind == _METHOD, shown.began
+    is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & shown.are_first)
     is_started = is_first & ~is_method & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
 
@@ -282,8 +290,11 @@ def told_waits(  # noqa: PLR0913 - the attempts, and what spans show of each
     # A call without arguments takes a moment, too.
     arguments = between(np.minimum(made, ready), ready)
     put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= MOST_HANDOVER_NS), 0, arguments))
-    put(WaitedFor.CREATION, np.where(is_method, between(ready, sent), 0))
-    put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
+    # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.
+    created = np.clip(shown.prepared, ready, np.maximum(ready, sent))
+    created = np.where((created > ready) & (sent - created <= MOST_HANDOVER_NS), sent, created)
+    put(WaitedFor.CREATION, np.where(is_method, between(ready, created), 0))
+    put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
     put(WaitedFor.LOADING, np.where(is_first, between(runs, until), 0))

@@ -29,7 +29,7 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
-from spanview.analysis.ray.told import told_tasks, told_waits
+from spanview.analysis.ray.told import Shown, told_tasks, told_waits
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
@@ -350,22 +350,25 @@ class AllAttempts:
         parts = np.zeros((len(chosen), len(KINDS)), np.int64)
         parts[np.arange(len(chosen)), kinds] = shares
         parts[:, UNKNOWN] = waits - parts[:, :UNKNOWN].sum(axis=1)
-        return self._with_rays_word(chosen, kinds, parts, evidence)
+        return self._with_rays_word(chosen, kinds, parts, evidence, began)
 
-    def _with_rays_word(self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places) -> WaitReasons:
+    def _with_rays_word(
+        self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places, prepared: NDArray[Any]
+    ) -> WaitReasons:
         """Return what attempts waited for: what is likely, or what Ray's own events say, where they speak of them.
 
         Args:
             kinds: What each waited for, likely.
             parts: How long each waited for what.
             evidence: The rows of the attempts that show it.
+            prepared: When their processes had made their actors, or else started their first attempts.
         """
         tasks, are_certain = told_tasks(self._store), np.zeros(len(chosen), np.bool_)
         asked: Mapping[int, str] = {}
         if tasks is not None:
             rows = self._rows[chosen]
-            calls, are_first = self._callers[chosen], self._firsts[chosen] == chosen
-            told = told_waits(self._store, tasks, rows, calls, began=self._began_ns(chosen), are_first=are_first)
+            shown = Shown(self._began_ns(chosen), prepared, self._firsts[chosen] == chosen)
+            told = told_waits(self._store, tasks, rows, self._callers[chosen], shown)
             parts[told.are_told] = told.parts_ns[told.are_told]
             is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
             evidence[is_other] = NO_ROW

@@ -6,7 +6,7 @@ ray start          ray-start-with-events, own-spans, message     calls, spans in
 ray.init           my_tracing.py, run-with-hook, EVENTS          calls, service, a thread's span, Ray's own events
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
 ray.init           hook-with-events                              Ray's own events of the tasks that spans name
-Ray Serve          serve-default                                 requests from the proxy to the second replica
+Ray Serve          serve-environment; serve-default in full      requests from the proxy to the second replica
 Ray Serve          hook, serve-environment                       the same among Ray's calls, each span once
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
 Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by test_ray.py; ray-start by
@@ -327,9 +327,10 @@ SERVED: Final = (
 @pytest.mark.ray
 @pytest.mark.parametrize(
     ("recipe", "place"),
-    [("serve-default", "serve/spans"), ("serve-environment", "spans")],
-    ids=["of Serve", "of spanview"],
+    [("serve-environment", "spans"), ("serve-default", "serve/spans")],
+    ids=["of spanview", "of Serve"],
 )
+@pytest.mark.shortened(1)
 def test_serve_environment(session: RaySession, recipe: str, place: str) -> None:
     """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
     need("ray.serve._private.tracing_utils", "fastapi")

@@ -6,10 +6,11 @@ import asyncio
 import time
 from array import array
 from contextlib import asynccontextmanager, nullcontext, suppress
+from types import CodeType, MethodType
 from typing import TYPE_CHECKING, Any, Final, cast
 from unittest.mock import patch
 
-from textual import events
+from textual import _callback, events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
 from textual.css.stylesheet import Stylesheet
@@ -305,7 +306,8 @@ async def looking_at(
     feed = Feed(data.store, lambda: cast("Session", NoSession()), follow=opening.follow)
     app = SpanviewApp(data.store, opening, feed)
     painting = nullcontext() if paints else patch.object(Compositor, "render_update", _paint_nothing)
-    with painting, patch.object(Stylesheet, "_parse_rules", _parse_once):
+    counting = patch.object(_callback, "_count_parameters", _count_once)
+    with painting, counting, patch.object(Stylesheet, "_parse_rules", _parse_once):
         async with app.run_test(size=size) as pilot:
             look = Look(app, pilot, data)
             await look.until(lambda: not app.feed_state.loading or not app.is_running)
@@ -322,6 +324,21 @@ def _parse_once(sheet: Stylesheet, *asked: Any, **more: Any) -> Any:
     if key not in _PARSED:
         _PARSED[key] = _parse_rules(sheet, *asked, **more)
     return _PARSED[key]
+
+
+_count_parameters: Any = _callback._count_parameters
+_COUNTED: Final[dict[tuple[CodeType, bool], int]] = {}
+
+
+def _count_once(function: Any) -> int:
+    """Return how many parameters a function has, which Textual asks anew for most messages: a sixteenth of all."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__wrapped__"):
+        return int(_count_parameters(function))
+    key = code, isinstance(function, MethodType)
+    if key not in _COUNTED:
+        _COUNTED[key] = _count_parameters(function)
+    return _COUNTED[key]
 
 
 def _paint_nothing(

@@ -7,6 +7,8 @@ a kill in the middle, and another call            a beginning of every file; the
 --follow: appends, a truncation, a rotation,      every file and its generations; what the lost node had until then
   a node that comes, one that is killed
 a node that doesn't answer                        the others; status 1
+
+A head with a dashboard, which costs as much as three without, has a job besides, whose spans have the name of the job.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +31,7 @@ import psutil
 import pytest
 
 from busy import Busy
+from hooked import left_in
 from pages import RECIPES, ROOT
 from programs import Following
 from ray_sessions import RaySession, need
@@ -336,109 +340,6 @@ def test_the_page_says_how(nodes: Nodes, tmp_path: Path) -> None:
     assert "__main__.leaf ray.remote" in done.stdout
 
 
-DASHBOARD: Final = """
-import os
-import sys
-
-import ray
-from ray.cluster_utils import Cluster
-
-head = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=True, dashboard_port=0)
-cluster = Cluster(initialize_head=True, head_node_args=dict(head, dashboard_agent_listen_port=0))
-print(cluster.address, cluster.webui_url, cluster.head_node.get_logs_dir_path(), flush=True)
-sys.stdin.read()
-"""
-"""Starts a node with a dashboard, and prints its address, that of the dashboard, and where its logs are."""
-
-
-@pytest.mark.shortened
-def test_the_dashboard(tmp_path: Path, into: Path) -> None:
-    """Without Ray's port, what lies in the logs comes over, again only what is new; a token is asked for."""
-    need("ray.dashboard", "aiohttp_cors", "opencensus", "prometheus_client")
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
-    with RaySession(tmp_path) as session:
-        session.write("head.py", DASHBOARD)
-        environment = session.environment(token)
-        with subprocess.Popen(
-            [sys.executable, "head.py"],
-            cwd=tmp_path,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            address, dashboard, logs = process.stdout.readline().split()
-            url = f"http://{dashboard}"
-
-            def collect(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
-                return subprocess.run(
-                    [sys.executable, "-m", "spanview", "collect", *(words or ("--dashboard", url)), "-o", str(into)],
-                    env={**environment, "HOME": str(tmp_path), **changes},
-                    capture_output=True,
-                    text=True,
-                    timeout=DEADLINE_S,
-                    check=False,
-                )
-
-            wrong = "fedcba9876543210" * 4
-            asked = "requires a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
-            for words, given, told in (
-                ((), "", f"{url} {asked}"),
-                ((), wrong, f"{url} {asked}"),
-                (("--address", address), "", f"the cluster at {address} {asked}"),
-                (
-                    ("--address", address),
-                    wrong,
-                    f"the cluster at {address} takes no connection: it may ask for another",
-                ),
-                (("--address", "auto"), wrong, f"the cluster at {address} takes no connection: it may ask for another"),
-            )[:: 1 if THOROUGH else 2]:
-                with Busy() as busy:
-                    started = time.monotonic()
-                    refused = collect(*words, RAY_AUTH_TOKEN=given, RAY_ADDRESS=address)
-                    took_s = time.monotonic() - started
-                # Ray itself goes on trying for twenty.
-                assert took_s < 15 * busy.factor
-                assert refused.returncode == 2
-                assert refused.stderr.startswith(f"spanview: {told}")
-                assert len(refused.stderr.splitlines()) == 1
-            assert not into.exists()
-            made = {
-                Path(logs, "spans", "deeper", "8.jsonl"): random.Random(8).randbytes(2_500_000),
-                Path(logs, "serve", "spans", "proxy.json"): b"first\n",
-                Path(logs, "spans", "empty.jsonl"): b"",
-                Path(logs, "export_events", "event_EXPORT_TASK_7.log"): b"an event\n",
-            }
-            for path, content in made.items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
-            (Path(logs) / "other.log").write_bytes(b"no span file")
-            there = collect()
-            assert (there.returncode, there.stdout) == (0, ""), there.stderr
-            session_folder = Path(logs).parent
-
-            def named(path: Path, generation: str = "") -> Path:
-                below = Path("/") / session_folder.name / path.relative_to(session_folder)
-                return below.with_name(below.name + generation)
-
-            expected = {named(path): content for path, content in made.items()}
-            assert collected(into) == expected
-            long, proxy, *_ = made
-            with long.open("ab") as file:
-                file.write(b"more")
-            proxy.write_bytes(b"anew\n")
-            there = collect()
-            assert there.returncode == 0, there.stderr
-            assert ": 9 B new in 2 files of 1 node" in there.stderr
-            assert collected(into) == expected | {
-                named(long): made[long] + b"more",
-                named(proxy, "2"): b"anew\n",
-            }
-            process.kill()
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -511,7 +412,7 @@ def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Si
 
 
 def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
-    """The cluster's end is a sentence, and what was collected stays. It is the last test: there is no cluster then."""
+    """The cluster's end is a sentence, and what was collected stays. It is the last test of these nodes."""
     with (
         files(nodes, 1000, "8.txt") as contents,
         nodes.following(into, code=IMPATIENT) as following,
@@ -525,3 +426,174 @@ def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
         following.wait_for_notice("is gone; the collected files stay", DEADLINE_S)
         assert following.wait_for_end() == 2
         assert collected(into) == contents
+
+
+DASHBOARD: Final = """
+import os
+import sys
+
+import ray
+from ray.cluster_utils import Cluster
+
+head = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=True, dashboard_port=0)
+hook = "spanview.ray.hook:setup_tracing"
+more = dict(dashboard_agent_listen_port=0, tracing_startup_hook=hook)
+cluster = Cluster(initialize_head=True, head_node_args=dict(head, **more))
+print(cluster.address, cluster.webui_url, cluster.head_node.get_logs_dir_path(), flush=True)
+sys.stdin.read()
+"""
+"""Starts a node with dashboard and hook, and prints its address, that of the dashboard, and where its logs are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """A cluster that is asked for a token, and its dashboard."""
+
+    session: RaySession
+    environment: Mapping[str, str]
+    address: str
+    url: str
+    logs: Path
+
+
+@pytest.fixture(scope="module")
+def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """Start a node with a dashboard."""
+    need("ray.dashboard", "aiohttp_cors", "opencensus", "prometheus_client")
+    with RaySession(tmp_path_factory.mktemp("dashboard")) as session:
+        session.write("head.py", DASHBOARD)
+        environment = session.environment({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}, {})
+        with subprocess.Popen(
+            [sys.executable, "head.py"],
+            cwd=session.folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            address, place, logs = process.stdout.readline().split()
+            yield Dashboard(session, environment, address, f"http://{place}", Path(logs))
+            process.kill()
+
+
+@pytest.mark.shortened
+def test_the_dashboard(dashboard: Dashboard, tmp_path: Path, into: Path) -> None:
+    """Without Ray's port, what lies in the logs comes over, again only what is new; a token is asked for."""
+    address, url, logs = dashboard.address, dashboard.url, dashboard.logs
+
+    def collect(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "spanview", "collect", *(words or ("--dashboard", url)), "-o", str(into)],
+            env={**dashboard.environment, "HOME": str(tmp_path), **changes},
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+
+    wrong = "fedcba9876543210" * 4
+    asked = "requires a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+    for words, given, told in (
+        ((), "", f"{url} {asked}"),
+        ((), wrong, f"{url} {asked}"),
+        (("--address", address), "", f"the cluster at {address} {asked}"),
+        (
+            ("--address", address),
+            wrong,
+            f"the cluster at {address} takes no connection: it may ask for another",
+        ),
+        (("--address", "auto"), wrong, f"the cluster at {address} takes no connection: it may ask for another"),
+    )[:: 1 if THOROUGH else 2]:
+        with Busy() as busy:
+            started = time.monotonic()
+            refused = collect(*words, RAY_AUTH_TOKEN=given, RAY_ADDRESS=address)
+            took_s = time.monotonic() - started
+        # Ray itself goes on trying for twenty.
+        assert took_s < 15 * busy.factor
+        assert refused.returncode == 2
+        assert refused.stderr.startswith(f"spanview: {told}")
+        assert len(refused.stderr.splitlines()) == 1
+    assert not into.exists()
+    made = {
+        Path(logs, "spans", "deeper", "8.jsonl"): random.Random(8).randbytes(2_500_000),
+        Path(logs, "serve", "spans", "proxy.json"): b"first\n",
+        Path(logs, "spans", "empty.jsonl"): b"",
+        Path(logs, "export_events", "event_EXPORT_TASK_7.log"): b"an event\n",
+    }
+    for path, content in made.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    (logs / "other.log").write_bytes(b"no span file")
+    there = collect()
+    assert (there.returncode, there.stdout) == (0, ""), there.stderr
+    session_folder = logs.parent
+
+    def named(path: Path, generation: str = "") -> Path:
+        below = Path("/") / session_folder.name / path.relative_to(session_folder)
+        return below.with_name(below.name + generation)
+
+    expected = {named(path): content for path, content in made.items()}
+    assert collected(into) == expected
+    long, proxy, *_ = made
+    with long.open("ab") as file:
+        file.write(b"more")
+    proxy.write_bytes(b"anew\n")
+    there = collect()
+    assert there.returncode == 0, there.stderr
+    assert ": 9 B new in 2 files of 1 node" in there.stderr
+    assert collected(into) == expected | {
+        named(long): made[long] + b"more",
+        named(proxy, "2"): b"anew\n",
+    }
+    for path in made:
+        path.unlink()
+
+
+JOB: Final = """
+import ray
+
+ray.init()
+
+
+@ray.remote
+def leaf(number):
+    return number
+
+
+@ray.remote
+class Actor:
+    def step(self):
+        return 7
+
+
+actor = Actor.remote()
+print(ray.get([leaf.remote(1), actor.step.remote()]))
+"""
+
+
+def test_a_job_that_is_submitted(dashboard: Dashboard) -> None:
+    """Driver and workers of a job on a Ray with a dashboard write among its logs, under the name of the job."""
+    ray = Path(sys.executable).with_name("ray")
+    folder = dashboard.session.folder / "job"
+    folder.mkdir()
+    (folder / "program.py").write_text(JOB)
+    words = "--metadata-json", '{"job_name": "nightly"}', "--working-dir", folder
+    done = subprocess.run(
+        [ray, "job", "submit", "--address", dashboard.url, *words, "--", "python", "program.py"],
+        env=dict(dashboard.environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    spans = left_in(dashboard.logs / "spans").ended
+    of_job = [span for span in spans if not span["name"].startswith("JobSupervisor.")]
+    names = Counter(span["name"].rpartition(" ")[0] for span in of_job)
+    assert names == dict.fromkeys(("__main__.leaf", "Actor.__init__", "Actor.step"), 2)
+    assert {span["resource"]["service.name"] for span in of_job} == {"nightly"}
+    assert len({span["resource"]["ray.job_id"] for span in of_job}) == 1
+    assert len({span["resource"]["process.pid"] for span in of_job}) == 3

@@ -12,7 +12,6 @@ sys.exit, exit_actor                                  ended
 an actor that dies and is restarted                   started; ended by the second attempt
 the driver is killed in a span                        started
 another driver, with a runtime environment            ended, in files of its own
-`ray job submit`                                      ended, with the name that the job was given
 any call                                              names the task that it submits, and that which submits it
 """
 
@@ -20,8 +19,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -436,57 +433,3 @@ def test_spanview_reads_it(recording: Recording) -> None:
     assert report["summary"]["spans"] == len(recording.left.ended)
     assert report["problems"] == []
     assert sum(trace.span_count for trace in package.load(files).traces) == len(recording.left.ended)
-
-
-_JOB: Final = """
-import ray
-
-ray.init()
-
-
-@ray.remote
-def leaf(number):
-    return number
-
-
-@ray.remote
-class Actor:
-    def step(self):
-        return 7
-
-
-actor = Actor.remote()
-print(ray.get([leaf.remote(1), actor.step.remote()]))
-"""
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
-
-
-def test_a_job_that_is_submitted(tmp_path: Path) -> None:
-    """Driver and workers of a job on a Ray with a dashboard write among its logs, under the name of the job."""
-    need("ray.dashboard", "aiohttp_cors", "opencensus", "prometheus_client")
-    ray, port = Path(sys.executable).with_name("ray"), _free_port()
-    with RaySession(tmp_path) as session:
-        (tmp_path / "job").mkdir()
-        session.write("job/program.py", _JOB)
-        done = session.run(
-            f"""
-            "{ray}" start --head --port=0 --dashboard-port={port} --dashboard-agent-listen-port={_free_port()} \\
-                --num-cpus=2 --object-store-memory=200000000 --tracing-startup-hook=spanview.ray.hook:setup_tracing
-            "{ray}" job submit --address http://127.0.0.1:{port} --metadata-json '{{"job_name": "nightly"}}' \\
-                --working-dir job -- python program.py
-            """,
-            options={},
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        spans = left_in(session.folder_of("spans")).ended
-    of_job = [span for span in spans if not span["name"].startswith("JobSupervisor.")]
-    names = Counter(span["name"].rpartition(" ")[0] for span in of_job)
-    assert names == dict.fromkeys(("__main__.leaf", "Actor.__init__", "Actor.step"), 2)
-    assert {span["resource"]["service.name"] for span in of_job} == {"nightly"}
-    assert len({span["resource"]["ray.job_id"] for span in of_job}) == 1
-    assert len({span["resource"]["process.pid"] for span in of_job}) == 3

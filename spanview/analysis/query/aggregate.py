@@ -45,8 +45,8 @@ DURATION, SELF_TIME, WAIT = "duration", "self_time", "wait"
 MEASURES: Final = (DURATION, SELF_TIME, WAIT, *(f"{WAIT}.{part}" for part in WAITS))
 """What spans have besides attributes, in nanoseconds."""
 _CALL: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.]*)(\s*)\(")
-# `p95>200ms`, which lacks the spans that it is a figure of.
-_ALONE: Final = re.compile(r"\s*(\w+)\s*(?=>=|<=|!=|[><=])")
+# `p95>200ms`, which lacks the spans that it is a figure of, and `p95 name=x > 5ms`, which lacks their parentheses.
+_ALONE: Final = re.compile(r'\s*(\w+)(?:\s+([\w"].*?)\s*(?=[<>]=?[^<>=!]*$)|\s*(?=>=|<=|!=|[><=]))')
 # `name="GET /cart"`, of which nothing ends an argument.
 _ARGUMENT: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^"(),])*', re.DOTALL)
 _WORD: Final = re.compile(r'(?!-)[^\s=<>~!()",]+')
@@ -131,7 +131,7 @@ def figure_meant(text: str) -> str:
     alone = _ALONE.match(text)
     if alone is None or not _is_function(alone[1].lower()):
         return ""
-    of = {COUNT: "", RATE: "status=ERROR"}.get(alone[1].lower(), DURATION)
+    of = alone[2] or {COUNT: "", RATE: "status=ERROR"}.get(alone[1].lower(), DURATION)
     return f"; did you mean {alone[1]}({of}){text[alone.end() :]}?"
 
 

@@ -10,8 +10,8 @@ p95(name="GET /")>200ms           no span has this name       the same: it has n
 count(status=ERROR)>0             3 spans match               the gate is shut
 
 A query is about the spans that its terms with = select, and tests them by the others. Names and services select by ~
-and by words, too, where something is tested. A status, sizes and exception events are always tests, and the number of
-an attribute is one where there is no other, as in kind=SERVER http.status_code=500.
+and by words, too, where something is tested or asked below. A status, sizes and exception events are always tests, and
+the number of an attribute is one where there is no other, as in kind=SERVER http.status_code=500.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _tests(part: RawPart) -> bool:
     if isinstance(part, RawGroup):
         return any(map(_tests, part.parts))
     if isinstance(part, RawBelow):
-        return _tests(part.part)
+        return True
     return part.operator not in {"", "=", "~"} or (part.own_key is not None and not _selects(part, is_tested=True))
 
 

@@ -199,5 +199,7 @@ def test_a_figure_without_spans_is_meant() -> None:
     assert figure_meant("p95>200ms") == "; did you mean p95(duration)>200ms?"
     assert figure_meant("count >= 1") == "; did you mean count()>= 1?"
     assert figure_meant("p95 (name=x)>1s") == "; did you mean p95(name=x)>1s?"
+    assert figure_meant('p95 name="GET /" > 5ms') == '; did you mean p95(name="GET /")> 5ms?'
+    assert figure_meant("count name=x") == figure_meant("charge > status=ERROR") == ""
     assert figure_meant("rate>1%") == "; did you mean rate(status=ERROR)>1%?"
     assert figure_meant("duration>1s") == figure_meant("p95(name=x)>1s") == ""

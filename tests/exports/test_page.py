@@ -164,6 +164,17 @@ def test_reports_are_tables(windows: Windows, tmp_path: Path) -> None:
         assert look.page.evaluate("location.hash") == "#calls"
 
 
+def test_the_traces_of_a_function_are_those_with_its_calls(windows: Windows, tmp_path: Path) -> None:
+    """Another function whose name begins alike isn't among them."""
+    path = tmp_path / "page.html"
+    assert spanview("export", "--format", "html", "-o", path, FIXTURES / "ray-events-hook").status == 0
+    with shown(windows, path, "#calls") as look:
+        look.page.locator(".row > :first-child", has_text=re.compile("^dies$")).dblclick()
+        look.until("document.querySelector('.plot')")
+        look.until("document.querySelector('.count').textContent.startsWith('1 of ')")
+        assert look.page.locator("input").input_value() == 'name="__main__.dies ray.remote"'
+
+
 def test_what_is_known_at_least_or_at_most_says_so(windows: Windows, tmp_path: Path) -> None:
     """A page's workers were busy at least, and idle at most, for as long as `stats` says."""
     path, folder = tmp_path / "page.html", FIXTURES / "session-in-order"

@@ -1467,8 +1467,9 @@ class ReportView {
   /** List the traces in which a name, a service or a function is. */
   show_traces(index) {
     if (!SEARCHED.includes(this.by)) return;
-    const text = `"${this.rows[index][0].replace(/["\\]/g, "\\$&")}"`;
-    views.traces.filter_by(this.by === "function" ? text : `${this.by}=${text}`);
+    const quoted = text => `"${text.replace(/["\\]/g, "\\$&")}"`, called = this.rows[index][0];
+    const names = this.by === "function" ? data.names.filter((_, number) => data.short[number] === called) : [];
+    views.traces.filter_by(names.map(name => `name=${quoted(name)}`).join(" OR ") || `${this.by === "function" ? "" : `${this.by}=`}${quoted(called)}`);
     location.hash = "";
   }
   back() { return false; }
@@ -1604,7 +1605,7 @@ const KEYS = [
   ["PgDn", ["PageDown"], "one page down", in_list(list => list.go(list.cursor + list.page()))],
   ["g Home", ["g", "Home"], "to the first row", in_list(list => list.go(0), view => view.edge(false))],
   ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1), view => view.edge(true))],
-  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a group; in Flame: zoom in", in_list(list => list.count && list.opened(list.cursor), view => view.come_closer())],
+  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a name, a service or a function; in Flame: zoom in", in_list(list => list.count && list.opened(list.cursor), view => view.come_closer())],
   ["Esc q", ["Escape", "q"], "back; clears the filter or the search first", back],
   ["/ Ctrl+F", ["/"], "filter the traces, or search a trace, by a query: words, any~text, status=ERROR, duration>1s", () => { current.find?.focus(); current.find?.select(); }],
   ["n N", ["n"], "next and previous match", on(TraceView, view => view.next_match(1))],

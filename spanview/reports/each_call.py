@@ -303,7 +303,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
             timed(
                 "WAIT",
                 "wait_ns",
-                "the time from its submission to its first attempt",
+                "the time from the end of its submission to its first attempt",
                 lambda call: call.wait_ns,
             ),
             timed("RUN", "run_ns", "how long its last attempt ran", known.run_ns, text=known.run_text),

@@ -376,7 +376,7 @@ class _Explanation:
                 return
             longest = calls[indices[int(taken_by_call[indices].argmax())]]
             waited, *for_what = _CAUSES.split(waited_for_text(function), 1)
-            parts = [f"{duration(spent)} {what}" for what, spent in _spent(function).items() if spent]
+            parts = [what.format(duration(spent)) for what, spent in _spent(function).items() if spent]
             if waited:
                 parts[0] = waited + "".join(f" ({text})" for text in for_what)
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
@@ -472,7 +472,7 @@ class _Explanation:
 
     def _stretches(self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int) -> Iterator[Statement]:
         stretches = stretches_of(self._store, tree, until)
-        whole = sum(stretch.ns for stretch in stretches)
+        whole, told = sum(stretch.ns for stretch in stretches), {span.told_ns for span in self._unended.values()}
         for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
             if stretch.ns < _LEAST_SHARE * whole:
                 continue
@@ -484,8 +484,10 @@ class _Explanation:
             unended = None if reason is not None else self._unended.get(stretch.row)
             if unended is not None or not stretch.is_sure:
                 certainty = Certainty.LIKELY
-            most = "at most " if unended is not None and unended.is_told else ""
-            text = f"at +{duration(stretch.start_ns - begin)}: {most}{duration(stretch.ns)} {text}"
+            bound = "at most " if unended is not None and unended.is_told else ""
+            if stretch.doing in {Doing.WAITING, Doing.RETRYING}:
+                bound = "at least " if stretch.start_ns in told else ""
+            text = f"at +{duration(stretch.start_ns - begin)}: {bound}{duration(stretch.ns)} {text}"
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
@@ -867,11 +869,13 @@ def _is_of_ray(name: str) -> bool:
 def _spent(function: Function) -> dict[str, int]:
     """Return how long calls of a function took, in parts, its waiting first; an actor lives between constructors."""
     is_constructor = function.function.endswith("__init__")
+    # Until when an attempt without an end ran isn't known, but when it had ended at the latest.
+    bound = "at least " if function.unended_ns else ""
     return {
-        "waiting": function.total_wait_ns,
-        "running": sum(function.known_runs_ns),
-        "between attempts": 0 if is_constructor else sum(function.retries_ns),
-        "after attempts without an end began": 0 if is_constructor else sum(function.unended_ns),
+        "{} waiting": function.total_wait_ns,
+        "{} running": sum(function.known_runs_ns),
+        f"{bound}{{}} between attempts": 0 if is_constructor else sum(function.retries_ns),
+        "{} after attempts without an end began": 0 if is_constructor else sum(function.unended_ns),
     }
 
 

@@ -68,7 +68,8 @@ def workers_table(model: WorkersModel) -> Table[int]:
 
     def own_share(index: int) -> float | None:
         busy_ns, length_ns = model.own_time(index)
-        return busy_ns / length_ns if length_ns and model.is_busy_known(index) else None
+        is_known = length_ns and model.is_busy_known(index) and not model.has_lost_end(index)
+        return busy_ns / length_ns if is_known else None
 
     def shown_share(index: int) -> float | None:
         return model.shown_share(index) if model.is_busy_known(index) else None
@@ -102,7 +103,7 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 model,
                 "OF OWN",
                 "own_busy_share",
-                "what share of its own time it was",
+                "what share of its own time it was; not known where the last thing that it ran was lost, or has no end",
                 own_share,
                 width=8,
                 from_width=_WIDE,

@@ -449,9 +449,16 @@ class WorkersModel:
 
     def _is_open(self, index: int) -> bool:
         """Return whether a worker's blocks may have run longer than is known; of what runs now it is known."""
+        return index in self.shape.with_generators or bool(self._lost(index))
+
+    def has_lost_end(self, index: int) -> bool:
+        """Return whether the last thing that a worker ran has no end, and doesn't run: its own time isn't known."""
+        return len(self.lane(index).blocks.rows) - 1 in self._lost(index)
+
+    def _lost(self, index: int) -> list[int]:
+        """Return the blocks of a worker without an end that don't run."""
         blocks, runs = self.lane(index).blocks, self._doing.get(index)
-        lost = (runs is None or self.start_of(blocks.rows[block]) < runs.since_ns for block in blocks.unended)
-        return index in self.shape.with_generators or any(lost)
+        return [one for one in blocks.unended if runs is None or self.start_of(blocks.rows[one]) < runs.since_ns]
 
     def _known_busy(self, index: int) -> Covered:
         """Return when a worker is known to have run something, with what runs now, or was lost, as far as was seen."""

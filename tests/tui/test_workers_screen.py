@@ -749,3 +749,7 @@ def test_what_was_lost_counts_everywhere() -> None:
     texts = {column.head: column.said(0) for column in workers_table(model).columns if column.parts is None}
     assert (texts["BUSY"], texts["OF OWN"], texts["MAX GAP"]) == ("≥ 65%", "≥ 65%", "≤ 25 µs")
     assert (model.bound_text(0, 0.65), model.bound_text(0, 1.0)) == ("≥ ", "")
+    # What ended while nobody looked may have lived for much longer than it is known to have.
+    last = model_of(store_of_files({"1.txt": file_of(spans[:2])}))
+    texts = {column.head: column.said(0) for column in workers_table(last).columns if column.parts is None}
+    assert (texts["BUSY"], texts["OF OWN"]) == ("≥ 50%", "–")

@@ -304,7 +304,8 @@ def _retries(store: Store, calls: Calls, groups: Places) -> Iterator[tuple[NDArr
     starts, ends = copy_of(store.spans.start_ns)[calls.attempts], copy_of(store.spans.end_ns)[calls.attempts]
     is_next = np.ones(len(starts), np.bool_)
     is_next[calls.firsts[:-1][calls.counts > 0]] = False
-    index = np.flatnonzero(is_next)
+    # Executions of a compiled graph are none that were tried again.
+    index = np.flatnonzero(is_next & np.repeat(calls.are_retried, calls.counts))
     index = index[(starts[index] != NO_TIME) & (starts[index - 1] != NO_TIME)]
     without = index[ends[index - 1] == NO_TIME]
     failed = failed_ns_of(store, calls.attempts[without - 1], np.repeat(calls.rows, calls.counts)[without - 1])

@@ -401,7 +401,8 @@ def _own_stretches(
         parents = parents.copy()
         parents[crossing[gets]] = ROOT
         crossing = crossing[~gets]
-    if not len(crossing) and lane.min(initial=0) > _NO_LANE:
+    lone = _unanswered(forest, parents)
+    if not len(crossing) and not len(lone) and lane.min(initial=0) > _NO_LANE:
         return None
     above = parents[crossing]
     kinds = forest.of("kind")
@@ -416,6 +417,7 @@ def _own_stretches(
     since = np.append(since[waited], np.maximum(starts[awaiting], forest.of("end_ns")[forest.parents[attempts]]))
     until = np.append(starts[waits], ends[attempts])
     of = np.append(of, awaiting)
+    since, until, of = np.append(since, ends[lone]), np.append(until, ends[parents[lone]]), np.append(of, lone)
     stretches = stretches_in(np.append(starts, since), np.append(ends, until), np.append(parents, of))
     if stretches is None:
         return None
@@ -453,6 +455,15 @@ def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concu
         max_concurrency=max_concurrency,
         open_awaited=open_awaited,
     )
+
+
+def _unanswered(forest: Forest, parents: Places) -> Places:
+    """Return which calls without an attempt spans without an end have submitted."""
+    names, kinds, ends = forest.of("name"), forest.of("kind"), forest.of("end_ns")
+    lone = (kinds == PRODUCER) & (ends != NO_TIME) & (forest.of("status") != ERROR) & (parents >= 0)
+    lone &= np.isin(names, [*call_names(forest.store)[0]]) & (ends[np.maximum(parents, 0)] == NO_TIME)
+    lone[parents[(kinds == CONSUMER) & (parents >= 0)]] = False
+    return np.flatnonzero(lone)
 
 
 def _without(whole: Covered, part: Covered, last_ns: int) -> Covered:

@@ -16,12 +16,14 @@ from spanview.analysis.ray.calls import Outcome
 from spanview.analysis.ray.exits import cut_off_by, is_cancelled
 from spanview.analysis.ray.told import CallOutcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spanview.analysis.ray.calls import Call
     from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.told import ToldOutcome
     from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
@@ -55,28 +57,37 @@ def outcomes_of(
     """
     told = told_outcomes(store, [call.row for call in calls])
     return {
-        call.row: _by_ray(store, call, told[call.row].outcome, _by_spans(call, reasons, unended))
+        call.row: _by_ray(store, call, told[call.row], _by_spans(call, reasons, unended), unended)
         if call.row in told
         else _by_spans(call, reasons, unended)
         for call in calls
     }
 
 
-def _by_ray(store: Store, call: Call, told: CallOutcome, shown: Became) -> Became:
+def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended: Mapping[int, Unended]) -> Became:
     """Return what Ray says, unless spans show something else: what isn't over there may be, and what ended was cut off.
 
     Ray has a task as finished that was cancelled while it ran, and one of an async actor as failed.
     """
-    if told is CallOutcome.UNKNOWN:
+    outcome = told.outcome
+    if outcome is CallOutcome.UNKNOWN:
         return shown
-    if not told.is_over and shown.certainty is Certainty.CERTAIN and shown.outcome.is_over:
-        return shown
-    if call.attempts and told in {CallOutcome.FINISHED, CallOutcome.FAILED}:
+    if not outcome.is_over:
+        last = call.attempts[-1] if call.attempts else None
+        if last is not None and told.made_ns > store.spans.start_ns[last]:
+            # Ray speaks of an attempt that follows those of which spans are here.
+            return Became(outcome)
+        is_over = shown.certainty is Certainty.CERTAIN and shown.outcome.is_over
+        if last is not None:
+            fate = unended.get(last)
+            is_over = store.spans.end_ns[last] != NO_TIME or (fate is not None and fate.is_over)
+        return shown if is_over else Became(outcome)
+    if call.attempts and outcome in {CallOutcome.FINISHED, CallOutcome.FAILED}:
         if is_cancelled(store, call.attempts[-1]):
             return Became(CallOutcome.CANCELLED, Certainty.LIKELY)
-        if told is CallOutcome.FINISHED and cut_off_by(store, call.attempts[-1]):
+        if outcome is CallOutcome.FINISHED and cut_off_by(store, call.attempts[-1]):
             return _UNKNOWN
-    return Became(told)
+    return Became(outcome)
 
 
 def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unended]) -> Became:

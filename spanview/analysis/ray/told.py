@@ -539,7 +539,8 @@ def lives_of_actor(store: Store, actor: str) -> tuple[int, str]:
 
 def _waits_for(tasks: RayTasks, index: int) -> str:
     if tasks["ready"][index] == NO_STATE:
-        return "for its arguments"
+        # Ray makes what it will try again before the time has come to do so.
+        return "to be tried again" if tasks["attempt"][index] else "for its arguments"
     is_sent = tasks["sent"][index] != NO_STATE
     if tasks["kind"][index] == _METHOD:
         return "for its turn in its actor" if is_sent else "for its actor to be created"

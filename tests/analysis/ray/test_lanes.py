@@ -315,6 +315,23 @@ def test_a_task_that_waits_for_its_calls_while_it_runs_awaits_others() -> None:
     assert not lanes_in(forest_of(store)).lanes[0].open_awaited.starts
 
 
+def test_a_caller_without_an_end_awaits_a_call_without_an_attempt() -> None:
+    """Likely, until it is known to have run: what it called may wait, or have been lost."""
+    build = Builder()
+    spans = [
+        build.span("f ray.remote_worker", span=2, start=0, duration=None, kind="CONSUMER"),
+        build.span("g ray.remote", span=3, parent=2, start=10, duration=5, kind="PRODUCER"),
+    ]
+    store = store_of_files({"1.txt": file_of(spans)})
+    (lane,) = lanes_in(forest_of(store), until={0: EPOCH_NS + 90_000}).lanes
+    assert [us(start) for start in lane.open_awaited.starts] == [15]
+    # A call that couldn't be submitted is awaited by nobody.
+    spans[1]["status"]["status_code"] = "ERROR"
+    store = store_of_files({"1.txt": file_of(spans)})
+    (lane,) = lanes_in(forest_of(store), until={0: EPOCH_NS + 90_000}).lanes
+    assert not lane.open_awaited.starts
+
+
 def test_a_proxy_awaits_its_replica() -> None:
     """From the routing on, while the request is queued and runs; until it answers, and behind it, the proxy is busy."""
     build = Builder()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder
+from builders import EPOCH_NS, Builder, file_of
 from claims import differences, tasks_by_name
 from rays_word import NODE, attempts_in, line_of
 from spanview.analysis.answer import Doing, answer_of
@@ -381,3 +381,30 @@ def test_what_a_wait_for_a_worker_asked_for_is_said() -> None:
     assert "for a free worker, or for 2 CPUs" in {
         reason_text(store, reason) for reason in map(reasons.get, firsts) if reason is not None
     }
+
+
+def test_what_ray_wrote_last_is_older_than_what_spans_show(tmp_path: Path) -> None:
+    """Where its driver was killed, Ray has a call as running that was cut off, as its span says."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    ended = {**ids, "ray.ended_by": "SystemExit: The process receives a SIGTERM."}
+    ran = build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=9, kind="CONSUMER", attributes=ended)
+    (tmp_path / "7.txt").write_bytes(file_of([call, ran]))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, {"1": EPOCH_NS, "8": EPOCH_NS + 20_000}))
+    ((outcome, _),) = _outcomes(load_store(tmp_path)).values()
+    assert outcome == "unknown"
+
+
+def test_what_waits_to_be_tried_again_has_its_arguments(tmp_path: Path) -> None:
+    """Ray makes the next attempt at once, and sends it when its delay is over."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    lines = line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 9_000}, error="WORKER_DIED")
+    lines += line_of(task, {"1": EPOCH_NS + 9_000}, attempt=1)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    (why,) = reasons_of(store, calls_of(store)).values()
+    assert why.brief == "waits to be tried again, as Ray said last"

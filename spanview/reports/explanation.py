@@ -42,7 +42,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_en
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import CANCELLED, part_of_name, seen_requests, serve_requests
+from spanview.analysis.serve.requests import CANCELLED, part_of_name, request_id_of, seen_requests, serve_requests
 from spanview.analysis.silent import failed_by_status, failure_in
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
@@ -240,6 +240,8 @@ class _Explanation:
         self._known = KnownCalls(store) if found.known is None else found.known
         self._requests = 0
         """How many requests of Serve are in the only trace, none of which is all of it."""
+        self._have_ids = False
+        """Whether their ids tell them apart."""
         self._rows = frozenset[int]()
         """Of the one request that is explained; empty where everything is."""
 
@@ -252,6 +254,9 @@ class _Explanation:
             tops[node] = row if above == NO_ROW and row in seen else above
         parts = {*tops.values()} - {NO_ROW, self._store.trace_table.root_row[trace]}
         self._requests = len(parts)
+        # What a request calls has its id.
+        ids = {request_id_of(self._store.span(row).attributes) for row in islice(sorted(parts), _MOST_ASKED)} - {""}
+        self._have_ids = len(ids) > 1
         of_asked = {tops[node] for node, row in enumerate(tree.rows) if row in asked} if parts else set[int]()
         if len(of_asked) == 1 and of_asked <= parts:
             self._rows = frozenset(row for node, row in enumerate(tree.rows) if tops[node] in of_asked)
@@ -443,8 +448,8 @@ class _Explanation:
             Topic.ABOUT, f"{self._name_of_trace(trace)}: {title}", f"tree --trace {trace_id}", trace=trace, row=root
         )
         if self._requests:
-            held = f"{count(self._requests, 'request')} of Serve in this trace"
-            text = f"{held}: explain -q request_id=ID tells of one alone"
+            text = f"{count(self._requests, 'request')} to deployments of Serve in this trace"
+            text += ": explain -q request_id=ID tells of one alone" * self._have_ids
             yield Statement(Topic.TIME, text, "stats --by serve-request", trace=trace)
             yield from self._of_requests(_MOST_OF_TIME)
         until = known_until(unended)

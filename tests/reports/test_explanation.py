@@ -16,11 +16,13 @@ import pytest
 from builders import EPOCH_NS, Builder, file_of
 from programs import spanview
 from rays_word import NODE, line_of
+from spanview.analysis.ray.running import Running
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, timing_parts
 from spanview.model.codes import CONSUMER
 from spanview.ray.lines import ENDED_BY
 from spanview.sources.loading import load_store
+from spanview.sources.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -256,10 +258,13 @@ def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
     assert not texts(alone, "failed")
     (failed,) = texts(explained(folder, "-q", "request_id=id-B"), "failed")
     assert failed == "proxy_http_request B failed"
-    held = "2 requests of Serve in this trace: explain -q request_id=ID tells of one alone"
+    held = "2 requests to deployments of Serve in this trace: explain -q request_id=ID tells of one alone"
     for words in ([], ["-q", "name~request"]):
         whole = explained(folder, *words)
         assert (texts(whole, "time")[0], texts(whole, "failed")) == (held, [failed])
+    # What one request calls has the id of that.
+    nested = explained("a7fb12", str(FIXTURES / "serve"))
+    assert texts(nested, "time")[0] == "2 requests to deployments of Serve in this trace"
 
 
 def test_requests_that_failed_without_an_error(tmp_path: Path) -> None:
@@ -491,6 +496,26 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     assert bool(texts(document, "failed")) is bool(next_error)
     assert ("1 call failed" in texts(document, "about")[0]) is bool(next_error)
     assert not any("was lost, too" in text for text in texts(document, "retried")) or next_error
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_nothing_waits_when_its_job_is_over(tmp_path: Path, *, is_over: bool) -> None:
+    """As after `ray.shutdown`: the program that had called it may go on."""
+    now, task = (time.time_ns() - EPOCH_NS) // 1_000, "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    lives = {"host.name": platform.node(), "process.pid": os.getpid()}
+    call = Builder().span("f ray.remote", start=now, duration=5, kind="PRODUCER", attributes=ids, resource=lives)
+    folder = folder_of(tmp_path, [call])
+    states = dict.fromkeys("12", EPOCH_NS + now * 1_000)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    job = {"event_data": {"job_id": "AQAAAA==", "is_dead": is_over}, "source_type": "EXPORT_DRIVER_JOB"}
+    (tmp_path / "event_EXPORT_DRIVER_JOB.log").write_text(f"{json.dumps(job)}\n")
+    rows = json.loads(spanview("stats", "--by", "running", "--json", folder).output)["rows"]
+    said = ["waits for a free worker or 1 CPU, as Ray says"] * (not is_over)
+    assert [row["reason"] for row in rows] == said
+    # Nor where it was looked for while it waited, as on a screen.
+    running = Running(load_store(tmp_path), Processes(str(tmp_path)))
+    assert [span.text for span in running.open_spans([0])] == said
 
 
 def test_all_lasted_at_least_so_long_where_something_has_no_end(tmp_path: Path) -> None:

@@ -446,14 +446,16 @@ class Running:
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
 
     def _told(self, row: int) -> Assessment | None:
-        """Return what Ray's own events say of a call that isn't over; None where they don't, or its caller is gone."""
+        """Return what Ray's own events say of a call; None where a span says more, or its caller is gone."""
         if self._store.ray is None or not self._has_caller(row):
             return None
         from spanview.analysis.ray.told import CallOutcome, told_outcomes
 
         told = told_outcomes(self._store, [row]).get(row)
-        if told is None or told.is_over:
+        if told is None:
             return None
+        if told.is_over:
+            return Assessment(False, told.as_ray_says) if self._has_no_attempt(row) else None
         runs = told.outcome is CallOutcome.RUNNING
         if self._has_no_attempt(row):
             return Assessment(True, f"{told.text}, as Ray says", runs=runs)

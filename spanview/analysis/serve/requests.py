@@ -406,6 +406,11 @@ def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
     return ""
 
 
+def request_id_of(attributes: Mapping[str, Any]) -> str:
+    """Return the id of the request that a span names; empty where it names none."""
+    return _text(attributes, *REQUEST_ID_KEYS)
+
+
 def _text(attributes: Mapping[str, Any], *keys: str) -> str:
     return _first((attributes,), *keys)
 

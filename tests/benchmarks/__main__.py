@@ -8,6 +8,7 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Final
 
 from . import each_key, events, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
@@ -53,7 +54,7 @@ def main(words: Sequence[str]) -> int:
         if not given.goals or goal in given.goals:
             try:
                 figures += measure()
-            except (OSError, RuntimeError, ValueError) as error:
+            except (OSError, RuntimeError, ValueError, SubprocessError) as error:
                 # What took an hour to measure isn't lost by it.
                 has_failed = True
                 sys.stderr.write(f"couldn't measure {goal}: {error}\n")

@@ -84,7 +84,7 @@ def _cut_offs(store: Store, rows: Sequence[int]) -> Mapping[int, str]:
     spans = store.spans
     # The record of one without an end is replaced.
     new = [row for row in rows if row not in read and spans.status[row] != ERROR and spans.end_ns[row] != NO_TIME]
-    for block in blocks(store, in_file_order(store, np.array(new, np.int64))):
+    for block in blocks(store, in_file_order(store, np.array(new, np.int64))) if new else ():
         for row, start, end in zip(*map(np.ndarray.tolist, (block.rows, block.starts, block.ends)), strict=True):
             if block.data is None or block.data.find(_ENDED_BY, start, end) >= 0:
                 text = store.span(row).attributes.get(ENDED_BY)

@@ -86,7 +86,7 @@ def _outcomes(store: Store, unended: Mapping[int, Unended], columns: Columns) ->
         finished &= ~np.isin(lasts, cut_off_among(store, lasts[finished]))
     of_calls = np.where(finished, OUTCOMES.index("finished") + 1, 0)
     others = np.flatnonzero(~finished)
-    became = outcomes_of(store, [calls[index] for index in others.tolist()], columns.known.reasons, unended)
+    became = outcomes_of(store, [*calls.at(others.tolist())], columns.known.reasons, unended)
     of_calls[others] = [OUTCOMES.index(became[row].outcome.key) + 1 for row in calls.rows[others].tolist()]
     of_rows[calls.rows] = of_calls
     of_rows[lasts[has_attempt]] = of_calls[has_attempt]

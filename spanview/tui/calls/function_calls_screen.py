@@ -286,10 +286,10 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
     def _listed(self, all_calls: Calls, order: RowOrder, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
         indices, calls = self._indices_in(all_calls), list[Call]()
-        for number, index in enumerate(indices):
+        for number, call in enumerate(all_calls.at(indices)):
             if not number % _CALLS_PER_REPORT:
                 tell(number / len(indices))
-            calls.append(all_calls[index])
+            calls.append(call)
         attempts = AllAttempts(self._store)
         known = CallFacts.of(calls, all_calls, attempts)
         none = Counter(known.reasons[call.row].reason for call in calls if call.row in known.reasons)

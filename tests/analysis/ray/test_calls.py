@@ -16,11 +16,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import slow_calls
-from builders import Builder, store_of
+from builders import Builder, file_of, store_of
 from independent_reader import read_folder, read_text, without_doubles
 from span_graphs import forests, graphs
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.reports.calls import calls_report
+from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -159,3 +160,26 @@ def test_random_spans(data: st.DataObject) -> None:
     chosen = {store.trace_table.trace_id(trace) for trace in some}
     counted = {None if number == 0 else f"{number:032x}" for number in chosen}
     assert functions(store, some) == slow_calls.functions_of(records, traces=counted)
+
+
+def test_calls_are_listed_by_few_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether attempts were cut off is read of all at once: one by one, it took seconds for the calls of a function."""
+    build, reads = Builder(), list[int]()
+    documents = [
+        document
+        for span in range(1, 401, 2)
+        for document in (
+            build.span("f ray.remote", span=span, start=span, duration=1, kind="PRODUCER"),
+            build.span("f ray.remote_worker", span=span + 1, parent=span, start=span + 2, duration=9, kind="CONSUMER"),
+        )
+    ]
+    (tmp_path / "7.txt").write_bytes(file_of(documents))
+    calls, read = calls_of(load_store(tmp_path)), RecordReader.read
+
+    def counted(reader: RecordReader, source: int, offset: int, length: int) -> bytes | None:
+        reads.append(length)
+        return read(reader, source, offset, length)
+
+    monkeypatch.setattr(RecordReader, "read", counted)
+    assert [call.outcome for call in calls] == [Outcome.ENDED] * 200
+    assert len(reads) <= 2

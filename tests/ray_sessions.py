@@ -228,11 +228,7 @@ class RaySession:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        own = {process for process in psutil.process_iter() if self._started(process)}
-        # Some of Ray's processes write a title over their environment, and go on for a minute without a head.
-        for process in [*own]:
-            with contextlib.suppress(psutil.Error):
-                own.update(process.children(recursive=True))
+        own = [process for process in psutil.process_iter() if self._started(process)]
         for process in own:
             with contextlib.suppress(psutil.Error):
                 process.kill()
@@ -246,6 +242,11 @@ class RaySession:
 
     def _started(self, process: psutil.Process) -> bool:
         try:
-            return bool(process.environ().get("RAY_TMPDIR") == self.tmpdir)
+            if process.environ().get("RAY_TMPDIR") == self.tmpdir:
+                return True
+            # Agents write a title over their environment; for a minute without a head they use a processor.
+            logs = os.path.join(self.tmpdir, "")
+            title = "".join(process.cmdline()[:1])
+            return title.startswith("ray::") and any(file.path.startswith(logs) for file in process.open_files())
         except (psutil.Error, OSError):
             return False

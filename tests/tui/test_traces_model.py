@@ -252,19 +252,19 @@ def test_filter_limit_and_group_together(model: TracesModel) -> None:
 
 
 def test_facts() -> None:
-    """Processes are files and services; a missing parent is named and leaves the trace incomplete."""
+    """A file that is named after a process is one; a missing parent is named and leaves the trace incomplete."""
     builder = Builder()
     data = Growing(builder.span("a", span=1, service="one"), builder.span("b", span=2, parent=1, service="two"))
     data.add(builder.span("c", span=3, parent=9, service="one"), path="spans/2.json")
     model = TracesModel(data.store)
     facts = model.facts(0)
     assert facts is not None
-    assert (facts.processes, facts.complete, facts.missing) == (3, False, f"{9:016x}")
+    assert (facts.processes, facts.complete, facts.missing) == (2, False, f"{9:016x}")
     assert model.facts(0) is facts
     data.add(builder.span("d", span=9, service="one"))
     later = model.facts(0)
     assert later is not None
-    assert (later.processes, later.complete, later.missing) == (3, True, "")
+    assert (later.processes, later.complete, later.missing) == (2, True, "")
 
 
 def test_a_huge_trace_is_not_stitched_while_painting(monkeypatch: pytest.MonkeyPatch, data: Growing) -> None:

@@ -203,7 +203,9 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             share, own, shown = busy_ns / length_ns, duration(length_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
             of_own = f"busy {self._model.bound_text(index, share)}{share:.1%} of {own}"
-            busy = [f"{of_own} ({self._model.bound_text(index, shown)}{shown:.1%} of view{rest})", of_own]
+            of_view = f"{self._model.bound_text(index, shown)}{shown:.1%} of view{rest}"
+            # How long it was there at all isn't known of what was lost.
+            busy = [f"busy {of_view}"] if self._model.has_lost_end(index) else [f"{of_own} ({of_view})", of_own]
             if awaited := self._model.awaited_share(index):
                 parts.append(f"likely awaits others {awaited:.1%}")
         parts += [f"{lane.max_concurrency:,} at once"] if lane.max_concurrency else []

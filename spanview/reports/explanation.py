@@ -520,7 +520,7 @@ class _Explanation:
                 text, others = f"{name}, {since} {age} ago, has not been seen to run{again}", count(more, "other call")
                 others += f" {'has' if more == 1 else 'have'} not, either"
             text += f" ({sanitise(oldest.text, _MAX_MESSAGE)}){f'; {others}' if more else ''}"
-            certainty = Certainty.LIKELY if oldest.is_likely else Certainty.CERTAIN
+            certainty = oldest.certainty or Certainty.LIKELY
             yield self._of_row(Topic.RUNNING, text, oldest.row, "stats --by running", certainty=certainty)
 
     # -- what is out of the ordinary ---------------------------------------------------------------------------------

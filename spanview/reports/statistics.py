@@ -62,7 +62,7 @@ _TOTAL: Final = _lasted("total", goes=7)
 _SELF: Final[TableColumn[Group]] = timed(
     "SELF",
     "self_time_ns",
-    "the sum of the times in which nothing below a span ran: it computed, or waited",
+    "the sum of the times in which nothing below a span ran that has an end: it computed, or waited",
     _of_known("self_ns"),
     was="self_ns",
     goes=6,

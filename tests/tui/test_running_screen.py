@@ -75,7 +75,7 @@ async def test_what_runs_and_waits_oldest_first(host: FakeHost) -> None:
     async with looking_at(data=running(), size=(120, 30)) as look:
         await look.tell(FOLLOWING)
         await look.press("J")
-        await look.until_shown("2 running, 1 waiting", "◌ waiting?")
+        await look.until_shown("2 running, 0 waiting, 1 may wait or run", "◌ waiting?")
         assert rows_of(look) == [["running", "job"], ["waiting", "f ray.remote"], ["running", "load"]]
         assert "running: its process (pid 7) is alive" in look.text
         assert "in job" in look.lines[look.line_of("load")]
@@ -98,7 +98,7 @@ async def test_what_the_name_of_a_worker_shows(host: FakeHost) -> None:
         host.titles[8] = "f"
         await look.tell(FOLLOWING)
         await look.press("J")
-        await look.until_shown("0 running, 1 waiting", "◌ waiting?", "waiting, likely: may run: its caller, pid 9, is")
+        await look.until_shown("0 running, 0 waiting, 1 may wait or run", "◌ waiting?", "may run: its caller, pid 9")
         host.titles[8] = "IDLE"
         await look.until_shown("0 running, 1 waiting", "waiting, likely: doesn't run here: no Ray worker is ray::f")
 
@@ -138,7 +138,7 @@ def test_the_report(host: FakeHost) -> None:
     rows = running_report(store).document()["rows"]
     assert [(row["name"], row["state"], row["certainty"], row["pid"]) for row in rows] == [
         ("job", "running", "certain", 7),
-        ("f ray.remote", "waiting", "likely", None),
+        ("f ray.remote", "waiting", None, None),
         ("load", "running", "certain", 7),
     ]
     assert rows[0]["age_ns"] > rows[1]["age_ns"] > rows[2]["age_ns"] > 0

@@ -39,6 +39,7 @@ from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.names import SUBMITTED, ShortNames, call_names
 from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until, lost_text, ran_until
 from spanview.analysis.ray.writers import Life, Writers
@@ -76,6 +77,8 @@ class Assessment:
     """In a few words."""
     runs: bool = False
     """Whether Ray's own events say that it does."""
+    is_likely: bool = False
+    """Whether Ray's own events, or the names of all workers, show it."""
     hint: str = ""
     """How to learn more."""
     again_ns: int = NO_TIME
@@ -188,7 +191,8 @@ class OpenSpan:
     """Why it is thought so, in a few words; to be sanitised."""
     pid: int | None = None
     """Of the process that runs it."""
-    is_likely: bool = False
+    certainty: Certainty | None = Certainty.CERTAIN
+    """None of a call of which no more is known than that it may wait or run."""
     is_again: bool = False
     """Whether it is a call that is tried again, `since_ns`."""
 
@@ -304,7 +308,7 @@ class Running:
         """
         spans = self._store.spans
         found = [
-            OpenSpan(row, State.RUNNING, spans.start_ns[row], span.reason, span.pid, span.is_likely)
+            OpenSpan(row, State.RUNNING, spans.start_ns[row], span.reason, span.pid, span.certainty)
             for row, span in self.unended(traces).items()
             if span.fate is Fate.RUNS
         ]
@@ -313,7 +317,8 @@ class Running:
                 state = State.RUNNING if thought.runs else State.WAITING
                 is_again = thought.again_ns != NO_TIME
                 since_ns = thought.again_ns if is_again else spans.end_ns[row]
-                found.append(OpenSpan(row, state, since_ns, thought.text, is_likely=True, is_again=is_again))
+                certainty = Certainty.LIKELY if thought.is_likely else None
+                found.append(OpenSpan(row, state, since_ns, thought.text, certainty=certainty, is_again=is_again))
         return found
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
@@ -440,7 +445,7 @@ class Running:
             since = self._not_run.setdefault(row, self._clock())
             if self._clock() - since >= _READING_DELAY_S:
                 text = f"doesn't run here: no Ray worker is ray::{function.rpartition('.')[2]}"
-                return Assessment(True, text, hint=_MAY_LACK_ROOM)
+                return Assessment(True, text, is_likely=True, hint=_MAY_LACK_ROOM)
         else:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
@@ -458,10 +463,11 @@ class Running:
             return Assessment(False, told.as_ray_says) if self._has_no_attempt(row) else None
         runs = told.outcome is CallOutcome.RUNNING
         if self._has_no_attempt(row):
-            return Assessment(True, f"{told.text}, as Ray says", runs=runs)
+            return Assessment(True, f"{told.text}, as Ray says", runs=runs, is_likely=True)
         if told.made_ns <= self._last_started(row):
             return None
-        return Assessment(True, f"its next attempt {told.text}, as Ray says", runs=runs, again_ns=told.made_ns)
+        text = f"its next attempt {told.text}, as Ray says"
+        return Assessment(True, text, runs=runs, is_likely=True, again_ns=told.made_ns)
 
     def _last_started(self, row: int) -> int:
         """Return when the last attempt of a call started of which a span is here, in nanoseconds since 1970."""

@@ -6,6 +6,7 @@ from collections import Counter
 from time import time_ns
 from typing import TYPE_CHECKING
 
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.display.sanitise import sanitise
 from spanview.index.lives import State
 from spanview.model.ids import format_span_id
@@ -78,8 +79,9 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
         head = f"‹ now in {self.live.chosen.what}{self.live.as_of}"
         if not self.live.has_answer:
             return f"{head}   asking processes … {self.live.work.share_text}"
-        states = Counter(span.state for span in self.rows.items)
+        states = Counter(span.state if span.certainty else None for span in self.rows.items)
         said = f"{states[State.RUNNING]:,} running, {states[State.WAITING]:,} waiting"
+        said += f", {states[None]:,} may wait or run" if states[None] else ""
         return f"{head}   {said}"
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short
@@ -87,8 +89,9 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
         span = self.rows.selected
         if span is None:
             return "nothing runs or waits" if self.live.has_answer else ""
-        likely = ", likely" if span.is_likely else ""
-        return sanitise(f"{span.state}{likely}: {span.text}")
+        likely = ", likely" if span.certainty is Certainty.LIKELY else ""
+        # What may wait says so itself.
+        return sanitise(f"{span.state}{likely}: {span.text}" if span.certainty else span.text)
 
     async def action_log(self) -> None:
         """Show the log of what runs the selected span."""

@@ -80,7 +80,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-_OF_SELF = "SELF: nothing below it ran: it computed, or waited"
+_OF_SELF = "SELF: nothing below it ran that has an end: it computed, or waited"
 
 
 class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):

@@ -110,13 +110,11 @@ def _without_attempt(
     failures, open_calls = dict[int, SilentFailure](), list[int]()
     for number, (row, why) in enumerate(whys[-MAX_ASKED:]):
         tell(_HALF * number / len(whys))
-        if why.outcome is CallOutcome.CANCELLED:
-            # As its caller wanted.
-            continue
         is_open = why.may_run and may_run(row)
         if is_open:
             open_calls.append(row)
-        elif is_open is not None:
+        # One was cancelled as its caller wanted, the other never began.
+        elif is_open is not None and why.outcome not in {CallOutcome.CANCELLED, CallOutcome.PENDING}:
             label = why.label if why.certainty is Certainty.CERTAIN else "no attempt"
             failures[row] = SilentFailure(label, why.label, why.never_ran)
     return failures, open_calls

@@ -7,6 +7,7 @@ CLIENT, rpc.grpc.status_code 14         gRPC 14
 INTERNAL, http.status_code 404          none: its request's span says it
 a call without attempt that may run     none, but it is open
 a call without attempt that doesn't     no attempt
+the same, waiting to the end, says Ray  none
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, store_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
+from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.silent import failure_in, silent_failures
+from spanview.reports.traces import groups_report
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -100,3 +105,15 @@ def test_real_recordings() -> None:
     assert set(found(load_store([str(FIXTURES / "killed-workers")]))[0].values()) == {"no attempt"}
     # An actor's untraced methods, and actors that existed already, are no failures.
     assert "no attempt" not in found(load_store([str(FIXTURES / "ray-data")]))[0].values()
+
+
+@pytest.mark.parametrize("name", ["ray-events-hook", "ray-events-bundled"])
+def test_what_waited_to_the_end_has_not_failed(name: str) -> None:
+    """Where Ray says what became of calls, those without an attempt have failed that its report counts, no others."""
+    store = load_store([str(FIXTURES / name)])
+    counted = functions_of(store, calls_of(store))
+    have_failed = {f"{one.function}{SUBMITTED}" for one in counted if one.failed and one.no_attempt}
+    assert {one for one in found(store)[0] if one.endswith(SUBMITTED)} == have_failed
+    waited = next(one for one in counted if one.function.endswith("never"))
+    assert (waited.calls, waited.no_attempt, waited.failed) == (1, 1, 0)
+    assert [group.failed for group in groups_report(store).rows if group.name == f"{waited.function}{SUBMITTED}"] == [0]

@@ -152,7 +152,7 @@ async def test_mistakes_are_answers(tmp_path: Path) -> None:
     text, caret = query.lines[-2:]
     assert "expected a duration" in query.data
     assert text[caret.index("^") :].startswith("soon")
-    assert "no trace id begins with dead" in unknown.data
+    assert "no trace id begins with dead; list_traces() lists them" in unknown.data
     assert "no span of the trace" in below.data
     assert "'path' was unexpected" in argument.data
     assert "greater than the maximum of 1000" in many.data
@@ -208,8 +208,36 @@ def test_the_calls_that_show_more_do(name: str) -> None:
         reply = ask(folder, tool, **arguments)
         assert not reply.is_error, (tool, arguments, reply.text)
         pending = [*reply.calls, *pending]
-        assert "spanview " not in reply.data.replace("do: ", "") or tool == "check" or "missing" in reply.data
+        # What only a command does: following, the pages.
+        commands = re.findall(rf"\bspanview (?!{re.escape(str(folder))} --follow|help)(?:{folder} )?\S+", reply.data)
+        assert not commands, commands
     assert len(asked) >= 8
+
+
+def test_each_call_and_request_has_what_leads_on() -> None:
+    """Rows of single calls and requests have the ids, and what else JSON says of each: which can be asked for next."""
+    for name, tool, by, of_each in (
+        ("ray-events-hook", "calls", "call", "ray-call"),
+        ("serve", "requests", "request", "serve-request"),
+    ):
+        rows = json.loads(spanview("stats", "--by", of_each, "--json", FIXTURES / name).output)["rows"]
+        head, *lines = ask(FIXTURES / name, tool, by=by, limit=5).lines
+        assert head.endswith("TRACE ID                          SPAN ID")
+        for row, line in zip(rows, lines, strict=False):
+            keys = "trace_id", "span_id", "function", "route", "app", "deployment", "method", "status"
+            assert all((row[key] or "–") in line for key in keys if key in row), (row, line)
+            below = ask(FIXTURES / name, "get_trace", trace=row["trace_id"], span=row["span_id"])
+            assert below.data.split("\n")[1].startswith(row["span_id"])
+    assert "ROUTE  " not in ask(FIXTURES / "serve", "requests").lines[0].partition("ROUTE P50")[0]
+
+
+def test_lines_behind_the_last_one_are_counted() -> None:
+    """An explanation that is asked for from behind its end says how many lines there are, and a call that has them."""
+    reply = ask(FIXTURES / "ray-events-hook", "explain", offset=500)
+    (again,) = reply.calls
+    whole = ask(FIXTURES / "ray-events-hook", again[0], **again[1])
+    assert not reply.data
+    assert re.search(rf"there are only \d+ lines\n.* has {len(whole.lines)} lines", reply.said)
 
 
 def test_pages_have_each_row_once() -> None:

@@ -24,7 +24,6 @@ from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.cells import data_text, name_text
 from spanview.display.units import duration, moment, so_far
 from spanview.index.table import NO_ROW
-from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 from spanview.reports.calls import NOTHING
 from spanview.reports.report import Report
@@ -38,8 +37,8 @@ from spanview.reports.table import (
     counted,
     fact,
     moments,
+    span_columns,
     timed,
-    trace_id_column,
     worded,
 )
 
@@ -378,13 +377,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
             ),
             fact("file", "the file of the process that it ran in, or was submitted from", TEXT, known.file),
             fact("root", "the name of the span that it is a part of", TEXT, known.root),
-            trace_id_column(store, lambda call: store.spans.trace[call.row]),
-            fact(
-                "span_id",
-                "the span that it is shown at: its last attempt, or its submission",
-                TEXT,
-                lambda call: format_span_id(store.spans.span_id[known.shown_row(call)]),
-            ),
+            *span_columns(store, "the span that it is shown at: its last attempt, or its submission", known.shown_row),
         ),
         "wait and run",
         _WORDS,

@@ -449,7 +449,7 @@ class _Explanation:
         )
         if self._requests:
             text = f"{count(self._requests, 'request')} to deployments of Serve in this trace"
-            text += ": explain -q request_id=ID tells of one alone" * self._have_ids
+            text += ": `spanview explain -q request_id=ID` tells of one alone" * self._have_ids
             yield Statement(Topic.TIME, text, "stats --by serve-request", trace=trace)
             yield from self._of_requests(_MOST_OF_TIME)
         until = known_until(unended)

@@ -29,9 +29,9 @@ from spanview.reports.table import (
     fact,
     histogram_column,
     moments,
+    span_columns,
     spread,
     timed,
-    trace_id_column,
     worded,
 )
 
@@ -320,7 +320,7 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
             ),
             fact("seen", "which of its spans are in the files", TEXT, seen_text),
             *(fact(name, f"its {name}", TEXT, partial(_text_of, name)) for name in RequestKey._fields),
-            trace_id_column(store, lambda request: store.spans.trace[request.rows[0]]),
+            *span_columns(store, "its outermost span", lambda request: request.rows[0]),
         ),
         "total",
         _USUAL_ID,

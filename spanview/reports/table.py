@@ -21,7 +21,7 @@ from spanview.display.bars import HISTOGRAM, SCALE, histogram_text
 from spanview.display.cells import data_text, fixed, name_text, right, texts_apart
 from spanview.display.sanitise import sanitise
 from spanview.display.units import amount, count_or_blank, duration, moment
-from spanview.model.ids import format_trace_id
+from spanview.model.ids import format_span_id, format_trace_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -289,6 +289,13 @@ def trace_id_column(store: Store, trace_of: Callable[[Row], int]) -> TableColumn
         return format_trace_id(number) if number else None
 
     return fact("trace_id", "its trace", TEXT, trace_id)
+
+
+def span_columns(store: Store, meaning: str, row_of: Callable[[Row], int]) -> Iterator[TableColumn[Row]]:
+    """Yield what only JSON says of a row: the ids of the trace and of the span that it is shown at."""
+    spans = store.spans
+    yield trace_id_column(store, lambda row: spans.trace[row_of(row)])
+    yield fact("span_id", meaning, TEXT, lambda row: format_span_id(spans.span_id[row_of(row)]))
 
 
 class Table(NamedTuple, Generic[Row]):

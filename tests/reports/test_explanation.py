@@ -258,7 +258,7 @@ def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
     assert not texts(alone, "failed")
     (failed,) = texts(explained(folder, "-q", "request_id=id-B"), "failed")
     assert failed == "proxy_http_request B failed"
-    held = "2 requests to deployments of Serve in this trace: explain -q request_id=ID tells of one alone"
+    held = "2 requests to deployments of Serve in this trace: `spanview explain -q request_id=ID` tells of one alone"
     for words in ([], ["-q", "name~request"]):
         whole = explained(folder, *words)
         assert (texts(whole, "time")[0], texts(whole, "failed")) == (held, [failed])

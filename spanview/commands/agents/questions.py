@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.query.selection import Selection
@@ -25,8 +26,16 @@ LIMIT: Final = 20
 """Rows of an answer, unless another number is asked for."""
 ONLY_OWN_SESSIONS: Final = ""
 """The folder of Ray's latest session for who reads no session but those that PATHs are in."""
-_CALLS: Final = {"ray-call": ("calls", "call"), "serve-request": ("requests", "request")}
+_CALLS: Final = {
+    "ray-call": ("calls", "call"),
+    "serve": ("requests", "route"),
+    "serve-request": ("requests", "request"),
+}
 """Which tool answers `stats --by`, and what it calls that; others are answered by `stats`."""
+_ARGUMENTS: Final = {"-q": "query", "--trace": "trace", "--by": "by", "--since": "since"}
+"""What options are called there."""
+_TOOLS: Final = {"tree": "list_traces", "spans": "query_spans"}
+"""Which tools are called after no command."""
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -37,19 +46,17 @@ def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
 def call_of_command(words: str) -> str:
     """Return the call that answers what a command answers, given by its words behind `spanview`."""
     command, *rest = shlex.split(words)
-    has_bars = "--bars" in rest
-    rest = [word for word in rest if word != "--bars"]
-    if command == "explain":
-        return call_text("explain", {"trace": rest[0]})
-    given = {name.strip("-"): value for name, value in zip(rest[::2], rest[1::2], strict=True)}
-    if "q" in given:
-        return call_text("query_spans" if command == "spans" else "list_traces", {"query": given["q"]})
-    if command == "tree":
-        return call_text("critical_path" if has_bars else "get_trace", given)
-    if given.get("by") in _CALLS:
-        tool, by = _CALLS[given["by"]]
-        return call_text(tool, {"by": by})
-    return call_text(command, given)
+    if command in _ARGUMENTS:
+        # The viewer's list.
+        command, rest = "tree", [command, *rest]
+    given = {_ARGUMENTS[option]: value for option, value in pairwise(rest) if option in _ARGUMENTS}
+    if command == "explain" and not given:
+        given["trace"] = rest[0]
+    elif command == "tree" and "trace" in given:
+        return call_text("critical_path" if "--bars" in rest else "get_trace", given)
+    elif given.get("by") in _CALLS:
+        command, given["by"] = _CALLS[given["by"]]
+    return call_text(_TOOLS.get(command, command), given)
 
 
 class Recordings:

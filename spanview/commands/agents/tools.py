@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import short_names
 from spanview.analysis.ray.unended import known_until
 from spanview.analysis.ray.waited_for import reason_text
+from spanview.analysis.serve.requests import RequestKey
 from spanview.commands.agents.answers import FENCED, MAX_LINE, AnswerPage, error
 from spanview.commands.agents.folding import FEWEST_FOLDED, FoldedTree
 from spanview.commands.agents.questions import LIMIT, Question, call_of_command, call_text
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from spanview.commands.agents.questions import Recordings
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
+    from spanview.reports.table import Table, TableColumn
 
 _WIDTH: Final = 120
 """Cells of a line that is broken."""
@@ -67,6 +70,10 @@ _MAX_KEYS, _MAX_ITEMS, _MAX_LEVELS = 60, 20, 8
 """Of an object, of a list, and of what is within them, in a span."""
 _CALLS_BY: Final = {group: by for by, group in CALLS_BY.items()} | {"call": EACH_CALL}
 _REQUESTS_BY: Final = {"route": REQUESTS, "request": EACH_REQUEST}
+_IDS: Final = frozenset(("trace_id", "span_id", *RequestKey._fields))
+"""What only JSON has of calls and requests, by its name there, and is asked for by."""
+_COMMAND: Final = re.compile(r"`spanview ([^`]+)`|\bspanview (check|(?:stats --by|-q) [\w.=-]*\w)")
+"""`spanview tree -q finding=unset_attempts`, spanview stats --by serve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +115,9 @@ def answer(recordings: Recordings, name: str, arguments: Mapping[str, Any]) -> T
         return _page(tool, question).answer(lambda first: question.again(offset=first))
     except QueryError as mistake:
         carets = [] if mistake.position is None else caret_lines(mistake.text, mistake.position)
-        return error("\n".join([str(mistake), *carets]))
+        return error("\n".join([_with_calls(str(mistake)), *carets]))
     except SpanviewError as mistake:
-        return error(str(mistake))
+        return error(_with_calls(str(mistake)))
     except Exception as crash:  # noqa: BLE001 - the top of a call; the agent is told, and can go on
         print_exc(file=sys.stderr)
         return error(f"{type(crash).__name__}: this is an error of spanview's own; its standard error says more")
@@ -136,7 +143,8 @@ def _page(tool: Tool, question: Question) -> AnswerPage:
         _ = question.selection
     store = question.store
     if not len(store.spans):
-        return AnswerPage("no spans", [[nothing_in(store.tallies, question.recordings.options.paths)]])
+        said = nothing_in(store.tallies, question.recordings.options.paths)
+        return AnswerPage("no spans", [[_with_calls(said)]])
     if tool.of_each and question.traces == []:
         return AnswerPage("nothing matches", [[line] for line in why_nothing(store, question.selection.query)])
     page = tool.page(question)
@@ -144,6 +152,20 @@ def _page(tool: Tool, question: Question) -> AnswerPage:
     if not bad or question.tool == "check":
         return page
     return replace(page, notes=[*page.notes, f"{count(bad, 'problem')} in the files, listed by check()"])
+
+
+def _with_calls(text: str) -> str:
+    """Return a text that names commands with the calls that answer the same, where there are any."""
+
+    def call(command: re.Match[str]) -> str:
+        try:
+            said = call_of_command(command[1] or command[2])
+        except ValueError:
+            # Quotes that aren't closed, in a text that repeats a name.
+            return command[0]
+        return said if said.partition("(")[0] in TOOLS else command[0]
+
+    return _COMMAND.sub(call, text)
 
 
 # -- traces ------------------------------------------------------------------------------------------------------------
@@ -181,10 +203,12 @@ def _explain(question: Question) -> AnswerPage:
     )
     if not report.rows:
         return AnswerPage(report.nothing)
+    report = replace(report, rows=[replace(said, text=_with_calls(said.text)) for said in report.rows])
     left_out = list[str]()
 
     def asking_for(lines: int) -> str:
-        left_out.append(f"sentences are left out: {question.again(limit=min(lines, _MOST_ROWS))} has more")
+        again = question.again(limit=min(lines, _MOST_ROWS), offset=None)
+        left_out.append(f"sentences are left out: {again} has {count(min(lines, _MOST_ROWS), 'line')}")
         return "explain with a higher limit"
 
     lines = explanation_lines(store, report, _WIDTH, most, asking=call_of_command, asking_for=asking_for)
@@ -350,8 +374,21 @@ def _table_page(question: Question, by: str) -> AnswerPage:
     if not report.rows:
         return AnswerPage(report.nothing or "no rows")
     rows = report.rows[question.first : question.end]
-    heads, *lines = table_lines(in_whole(report.table), rows, width=_ANY_WIDTH)
+    heads, *lines = table_lines(in_whole(_with_ids(report.table)), rows, width=_ANY_WIDTH)
     return AnswerPage(report.kind, [[line] for line in lines], question.first, len(report.rows), [heads])
+
+
+def _with_ids(table: Table[Any]) -> Table[Any]:
+    """Return a table that also shows what only JSON has otherwise, where each row is of one trace: what to ask next."""
+
+    def shown(column: TableColumn[Any]) -> TableColumn[Any]:
+        if column.is_shown or column.name not in _IDS:
+            return column
+        head, value = column.name.upper().replace("_", " "), column.json_value
+        return replace(column, head=head, aligns_left=True, is_shown=True, text=lambda row: sanitise(value(row) or "–"))
+
+    is_each = any(column.name == "trace_id" for column in table.columns)
+    return table._replace(columns=[*map(shown, table.columns)]) if is_each else table
 
 
 def _diff(question: Question) -> AnswerPage:
@@ -372,7 +409,8 @@ def _check(question: Question) -> AnswerPage:
     store, traces = question.store, question.traces
     part, options = store if traces is None else part_of(store, traces), question.recordings.options
     found = diagnosis(part, options, question.recordings.unended(part), is_whole=traces is None)
-    blocks = [finding_lines(finding, _WIDTH) for finding in found.findings]
+    advice = ((finding, _with_calls(finding.known_advice or finding.kind.rule.advice)) for finding in found.findings)
+    blocks = [finding_lines(replace(finding, known_advice=said), _WIDTH) for finding, said in advice]
     blocks += [[problem_line(problem)] for problem in found.problems]
     summary = found.summary
     about = (

@@ -136,8 +136,7 @@ def tree_lines(  # noqa: PLR0913 - what is printed, and how
     open_levels: list[bool] = []
     for node, depth in tree.walk() if nodes is None else nodes:
         del open_levels[depth:]
-        siblings = tree.roots if not depth else tree.children(tree.parents[node])
-        is_last = siblings[-1] == node
+        is_last = tree.is_last(node)
         branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
         figures = f"{_figures(store, tree, node, origin, paint, unended)}  " if times else ""

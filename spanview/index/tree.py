@@ -208,23 +208,31 @@ class TraceTree:
     def start_ns(self, node: int) -> int:
         """Return when a node starts; a placeholder starts with its earliest child."""
         if node >= len(self.rows):
-            return self.start_ns(self.children(node)[0])
+            return self.start_ns(self._in_order[self._firsts[node]])
         return self.spans.start_ns[self.rows[node]]
 
     def children(self, node: int) -> list[int]:
         """Return the children of a node by start, then span id."""
+        return self._in_order[self._firsts[node] : self._firsts[node + 1]]
+
+    @property
+    def _in_order(self) -> list[int]:
+        """The children of all nodes; those of each begin where `_firsts` says."""
         if self._children is None:
             self._order_children()
-        return cast(list[int], self._children)[self._firsts[node] : self._firsts[node + 1]]
+        return cast(list[int], self._children)
+
+    def is_last(self, node: int) -> bool:
+        """Tell whether no other child of a node's parent, or no other root, comes after it."""
+        parent, children = self.parents[node], self._in_order
+        return (self._roots[-1] if parent == ROOT else children[self._firsts[parent + 1] - 1]) == node
 
     def previous_sibling(self, node: int) -> int | None:
         """Return the child of a node's parent that comes right before it, None for the first one and for a root."""
         parent = self.parents[node]
         if parent == ROOT:
             return None
-        if self._children is None:
-            self._order_children()
-        children, first = cast(list[int], self._children), self._firsts[parent]
+        children, first = self._in_order, self._firsts[parent]
         # Nodes come by start, and children do.
         position = bisect_left(children, node, first, self._firsts[parent + 1])
         return children[position - 1] if position > first else None
@@ -238,8 +246,8 @@ class TraceTree:
 
     def in_order(self) -> list[int]:
         """Return every node, parents before their children."""
-        order, pending, firsts = list[int](), [*reversed(self.roots)], self._firsts
-        children = cast(list[int], self._children)
+        children, firsts = self._in_order, self._firsts
+        order, pending = list[int](), [*reversed(self._roots)]
         while pending:
             node = pending.pop()
             order.append(node)

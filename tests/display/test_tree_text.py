@@ -9,6 +9,7 @@ import pytest
 from builders import EPOCH_NS, Builder, store_of
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.tree_text import error_text, trace_title, tree_lines
+from spanview.index.tree import TraceTree
 
 if TYPE_CHECKING:
     from builders import Document
@@ -59,6 +60,25 @@ def test_what_has_no_end() -> None:
     assert " · ≤ 900 µs · " in trace_title(store, 0, store.tree(0), unended={0: told, 2: told})
     # Nobody knows what has become of the other one.
     assert " · ≥ 900 µs · " in trace_title(store, 0, store.tree(0), unended={2: told})
+
+
+def test_a_wide_trace_costs_no_square(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The children of a span are handed out at most once for all of their lines."""
+    build, handed = Builder(), list[int]()
+    spans = [build.span("child", span=span, parent=1, start=span) for span in range(2, 202)]
+    store = store_of(
+        build.span("root", span=1, duration=1_000), *spans, build.span("late", span=300, parent=999, start=5)
+    )
+    children = TraceTree.children
+
+    def counted(tree: TraceTree, node: int) -> list[int]:
+        handed.append(len(found := children(tree, node)))
+        return found
+
+    monkeypatch.setattr(TraceTree, "children", counted)
+    lines = [*tree_lines(store, 0, store.tree(0))]
+    assert [line[22:30] for line in (lines[1], lines[200], lines[202])] == ["├─ child", "└─ child", "└─ late"]
+    assert sum(handed) <= len(lines) == 203
 
 
 def test_several_roots_and_a_missing_parent() -> None:

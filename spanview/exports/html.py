@@ -84,7 +84,7 @@ def _page() -> str:
         f"default-src 'none'; script-src '{_digest(starter)}' '{_digest(script)}'; style-src '{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    parts = {"{policy}": policy, "{style}": style, "{script}": packed(script.encode()).decode(), "{start}": starter}
+    parts = {"{policy}": policy, "{style}": style, "{script}": packed(script.encode(), 9).decode(), "{start}": starter}
     return reduce(lambda text, part: text.replace(*part), parts.items(), page)
 
 

@@ -157,8 +157,8 @@ def workers_table(model: WorkersModel) -> Table[int]:
 _OF_WORKER: Final = ("pid", "node", "actor", "actor_id", "job")
 
 
-def workers_report(store: Store, traces: Sequence[int] | None = None) -> Report[int]:
-    """Return what each process did in some traces, None for all, in the order in which they began, by node."""
+def workers_model(store: Store, traces: Sequence[int] | None = None) -> WorkersModel:
+    """Return what each process did in some traces, None for all, and until when it is known to have run."""
     until = {} if store.ask_lives is None else seen_until(store.ask_lives(store).unended())
     if traces is not None:
         chosen = {*traces}
@@ -166,4 +166,10 @@ def workers_report(store: Store, traces: Sequence[int] | None = None) -> Report[
     model = WorkersModel(store)
     model.take(WorkersShape.of(store, Identities(store), traces, unheard, until=until))
     model.take_running((), until, time_ns())
+    return model
+
+
+def workers_report(store: Store, traces: Sequence[int] | None = None, model: WorkersModel | None = None) -> Report[int]:
+    """Return what each process did in some traces, None for all, in the order in which they began, by node."""
+    model = workers_model(store, traces) if model is None else model
     return Report("workers", workers_table(model), model.order, nothing=_NOTHING)

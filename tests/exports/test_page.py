@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -40,6 +40,7 @@ from spanview.sources.loading import load_store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from browsers import Shown
     from builders import Document
 
 # One browser for all.
@@ -173,6 +174,44 @@ def test_the_traces_of_a_function_are_those_with_its_calls(windows: Windows, tmp
         look.until("document.querySelector('.plot')")
         look.until("document.querySelector('.count').textContent.startsWith('1 of ')")
         assert look.page.locator("input").input_value() == 'name="__main__.dies ray.remote"'
+
+
+@pytest.mark.parametrize("selecting", [(), ("-q", "trace.spans>1")])
+def test_requests_routes_and_workers_open_what_they_are_of(
+    selecting: tuple[str, ...], windows: Windows, tmp_path: Path
+) -> None:
+    """A request opens its trace at its span, a route and a worker list their traces; Escape lists all."""
+    path, folder = tmp_path / "page.html", FIXTURES / "serve"
+    assert spanview("export", "--format", "html", "-o", path, *selecting, folder).status == 0
+
+    def report(by: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(spanview("stats", "--by", by, "--json", *selecting, folder).output)[
+            "rows"
+        ]
+        return rows
+
+    def listed(look: Shown) -> list[str]:
+        look.until("document.querySelector('.plot')")
+        assert "(Esc: all)" in look.texts(".count")[0]
+        return [row[-1] for row in look.rows()]
+
+    route = max((row for row in report("serve") if row["status"]), key=lambda row: row["count"])
+    worker = max(report("ray-worker"), key=lambda row: row["span_count"])
+    request, *_ = report("serve-request")
+    with shown(windows, path, "#requests") as look:
+        everything = look.texts("#totals")[0]
+        called = f"{route['deployment']} {route['method']} {route['route']}"
+        look.page.locator(".row", has_text=called).filter(has_text=route["status"]).dblclick()
+        assert len(listed(look)) == route["count"]
+        assert f"only {called} {route['status']}" in look.texts(".count")[0]
+        look.press("Escape")
+        assert everything.startswith(look.texts(".count")[0])
+        look.press("L")
+        look.page.locator(".row", has_text=worker["name"]).first.dblclick()
+        assert 0 < len(listed(look)) <= worker["span_count"]
+        look.press("H", "b", "Enter")
+        look.until("document.querySelector('.details')")
+        assert look.hash == f"#{request['trace_id']}/{request['span_id']}"
 
 
 def test_what_is_known_at_least_or_at_most_says_so(windows: Windows, tmp_path: Path) -> None:
@@ -392,6 +431,8 @@ def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Pat
         assert look.page.locator(".row .open[d^=M]").count() == 3
         look.press("j")
         assert "lost, likely: its process (pid 8) has ended" in look.texts(".details td")
+        look.press("Escape")
+        assert look.rows()[0][-1] == "! run  1 lost  ◌ 2 spans without an end"
 
 
 def test_what_ray_says_of_a_wait(windows: Windows, tmp_path: Path) -> None:
@@ -488,9 +529,14 @@ def test_the_next_failure_of_a_page_opened_at_a_trace(windows: Windows, tmp_path
         ("trace.duration<=0.1ms read", ["early"], ""),
         ("run > work > step", ["run"], ""),
         ("exception.type~^Value", ["run"], ""),
-        ("31", [], "no name has this in it; any~31 searches everything else, too"),
+        ("31", [], 'no span has "31" in its name · any~31 looks in ids, services, attributes and events, too'),
+        ("servce=other", [], "no span has servce (did you mean service?)"),
         ("any~31", ["run"], ""),
-        ("name:step", [], "no name has this in it; any~name:step searches everything else, too"),
+        (
+            "name:step",
+            [],
+            'no span has "name:step" in its name · any~name:step looks in ids, services, attributes and events, too',
+        ),
         (
             ">500us",
             ["run", "early"],

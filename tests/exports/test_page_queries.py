@@ -22,6 +22,7 @@ from seeds import THOROUGH, sample
 from spanview.analysis.query.matches import rows_that_match
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.written import quoted
+from spanview.commands.standard_error import why_nothing
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import QueryError
 from spanview.sources.loading import load_store
@@ -144,6 +145,46 @@ def test_the_same_spans_match(name: str, windows: Windows, tmp_path: Path) -> No
         for query, answer in zip(queries, answers, strict=True)
         if answer[1:] and (answer[1] or answer[2])
     ]
+
+
+MISSES: Final = {
+    "serve": """
+stauts=ERROR | nmae~x | dur>1ms | deployment=Ingress | ray.serve.deploymnt=Ingress | "stauts"=x | http.methd=GET
+name=proxy | name~ROUTE_TO | name=ROUTE_TO_REPLICA | service=unknown | http.method=get | http.method=GTE
+http.route~PREDICT | name~"(POXY" OR nothing | proxy or route_to | proxy|route_to_x | file=nothing.json
+proxy_http_request route_to_replica | route_to_replica > proxy_http_request | route_to_replica >> proxy | nowhere
+(nowhere OR nmae~x) proxy | "no where" | nowhere status=ERROR | trace.root=GET | event=excepton | -stauts=x
+trace.errors>100 | duration>1h | name="route_to_replica Ingres __call__" | name="it's"
+""",
+    "ray-events-hook": """
+name=never | __main__.NEVER | ray.remte=function | outcome=pending dies | kind=SERVER | ray.functon~x | job_id=02000000
+name~"^queue" | name=__main__.nevr | wide >> never | service=x | process.pid=1 hostnme=x | exception.typ=ValueError
+""",
+}
+
+
+@pytest.mark.parametrize("name", MISSES)
+def test_why_nothing_matches(name: str, windows: Windows, tmp_path: Path) -> None:
+    """Of a query that nothing matches the page says what the commands say: which word, or key, nothing has."""
+    store, path = load_store([str(FIXTURES / name)]), tmp_path / "page.html"
+    path.write_bytes(open_page(store, "queries", "data"))
+    said = dict[str, str]()
+    for query in filter(None, map(str.strip, MISSES[name].replace("\n", " | ").split(" | "))):
+        try:
+            parsed = parse_query(query)
+        except QueryError:
+            continue
+        if not rows_that_match(store, parsed, range(len(store.spans))):
+            said[query] = "; ".join(why_nothing(store, parsed))
+    with shown(windows, path) as look:
+        ask = """async texts => {
+          const { queries, data } = globalThis.inside, said = [];
+          for (const text of texts) said.push((await queries.why_nothing(text, 0, data.rows.size)).join("; "));
+          return said;
+        }"""
+        assert dict(zip(said, look.page.evaluate(ask, [*said]), strict=True)) == said
+    assert len(said) > 10
+    assert sum("did you mean" in why for why in said.values()) >= 3
 
 
 def odd_spans() -> list[Document]:

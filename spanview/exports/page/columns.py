@@ -100,14 +100,16 @@ class Columns:
         """What names take of critical paths; None where a trace has no usable id."""
         reasons = self.known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
-        self.failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
+        lost = lost_spans(unended)
+        self.failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost
         """What failed without an error, by row."""
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
         notes = {number: unended_text(unended[row]) for number, row in self.numbered(unended)}
         silent = {number: self.failures[row].text for number, row in self.numbered(self.failures)}
         until = known_until(unended)
         of_trees = self._of_trees(traces, until, notes)
-        self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent], until)
+        names = of_trees.pop("name")
+        self._traces = self._columns_of_traces(np.array(traces, np.int64), names, [*silent], [*lost], until)
         of_traces = enumerate(zip(traces, self._traces["unended"], strict=True))
         of_open = {number: (trace, self._unended_of(trace, unended)) for number, (trace, count) in of_traces if count}
         self._lasted = {
@@ -291,13 +293,19 @@ class Columns:
         return {row: unended[row] for row in {*self._store.rows_of_trace(trace)} & unended.keys()}
 
     def _columns_of_traces(
-        self, traces: Places, names: Sequence[int | str], silent: Sequence[int], until: Mapping[int, int]
+        self,
+        traces: Places,
+        names: Sequence[int | str],
+        silent: Sequence[int],
+        lost: Sequence[int],
+        until: Mapping[int, int],
     ) -> dict[str, Any]:
         """Return what all spans of the traces are counted for.
 
         Args:
             names: Of each trace, as the number of its root's name or as a text.
             silent: The numbers of the rows of spans that failed without an error.
+            lost: Which spans were lost with their processes, by row.
             until: Until when spans without an end are known to have run, by row.
         """
         forest, table, texts = self._forest, self._store.trace_table, self._store.names.texts
@@ -347,6 +355,7 @@ class Columns:
             "complete": [not (without or circles) for without, circles in zip(missing, cut, strict=True)],
             "missing": missing,
             "unended": counts(forest.of("end_ns") == NO_TIME),
+            "lost": counts(np.isin(forest.rows, lost)),
         }
 
     def _number_names(self, of_traces: Sequence[int | str]) -> None:

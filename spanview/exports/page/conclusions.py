@@ -24,10 +24,10 @@ from spanview.reports.statistics import statistics_report
 from spanview.reports.table import INTEGER, INTEGERS, NUMBER, TIME_NS, Ranks
 from spanview.reports.traces import LONGEST_SERVICE, traces_table
 from spanview.reports.traces_model import TracesModel, has_services
-from spanview.reports.workers import workers_report
+from spanview.reports.workers import workers_model, workers_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.ray.unended import Unended
@@ -63,11 +63,12 @@ def conclusions(
     found = AlreadyFound(shares=columns.shares, known=columns.known, silent=columns.failures)
     if is_everything:
         found = replace(found, checked=report, requests=requests)
+    places = {store.trace_table.trace_id(trace): place for place, trace in enumerate(traces)}
     # That few requests are left of all says nothing of how many were traced.
     findings = [finding for finding in report.findings if is_everything or finding.kind is not Kind.SAMPLING]
     return {
         "explanation": [*_sentences(store, chosen, around, unended, found)],
-        "reports": _reports(part, of_part, requests, columns.known if is_everything else KnownCalls(part)),
+        "reports": _reports(part, of_part, requests, columns.known if is_everything else KnownCalls(part), places),
         "trace_columns": [*traces_columns(store, traces)],
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
@@ -116,23 +117,47 @@ def _ids(store: Store, said: Statement) -> tuple[str, str]:
 
 
 def _reports(
-    store: Store, unended: Mapping[int, Unended], requests: Sequence[Request], known: KnownCalls
+    store: Store,
+    unended: Mapping[int, Unended],
+    requests: Sequence[Request],
+    known: KnownCalls,
+    places: Mapping[int, int],
 ) -> dict[str, dict[str, Any]]:
-    """Return the tables of each view, by what they group by; those without rows are left out."""
+    """Return the tables of each view, by what they group by; those without rows are left out.
+
+    Args:
+        places: Of the page's traces, by their ids.
+    """
     calls = {by.value: calls_report(store, by=by, unended=unended, known=known) for by in _CALLS_BY}
+    workers, spans = workers_model(store), store.spans
+
+    def traces_of(rows: Iterable[int]) -> list[int]:
+        return sorted({places[store.trace_table.trace_id(spans.trace[row])] for row in rows})
+
+    opened: Mapping[str, Callable[[Any], list[int | str]]] = {
+        "route": lambda group: [*traces_of(request.rows[0] for request in group.requests)],
+        "request": lambda request: [*traces_of(request.rows[:1]), format_span_id(spans.span_id[request.rows[0]])],
+        "worker": lambda index: [*traces_of(workers.lane(index).blocks.rows)],
+    }
     views: dict[str, Mapping[str, AnyReport]] = {
         "stats": {by: statistics_report(store, by) for by in _GROUPINGS},
         "calls": calls if calls[CallsBy.FUNCTION.value].rows else {},
         "requests": {"route": serve_report(store, None, requests), "request": requests_report(store, None, requests)},
-        "workers": {"worker": workers_report(store)},
+        "workers": {"worker": workers_report(store, model=workers)},
     }
     return {
-        view: {by: _table(report) for by, report in reports.items() if report.rows} for view, reports in views.items()
+        view: {by: _table(report, opened.get(by)) for by, report in reports.items() if report.rows}
+        for view, reports in views.items()
     }
 
 
-def _table(report: AnyReport) -> dict[str, Any]:
-    """Return a report's columns, each with its head, what its values are, and whether these are failures; its rows."""
+def _table(report: AnyReport, opened: Callable[[Any], list[int | str]] | None) -> dict[str, Any]:
+    """Return a report's columns, each with its head, what its values are, and whether these are failures; its rows.
+
+    Args:
+        opened: Returns the places of the traces of a row, or that of the only one, and the id of a span in it; None
+            where the page finds these by a name.
+    """
     rows = report.rows[:_MAX_ROWS]
     there = [column for column in report.table.columns if column.is_shown and column.schema is not INTEGERS]
     # What would be empty is left out.
@@ -145,6 +170,7 @@ def _table(report: AnyReport) -> dict[str, Any]:
         ],
         "order": [next((at for at, column in enumerate(columns) if column.key == first.key), 0), first.descending],
         "rows": [[*(value(row) for _, value in ways), *_bounds(columns, row)] for row in rows],
+        "opened": opened and [*map(opened, rows)],
     }
 
 

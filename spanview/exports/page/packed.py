@@ -34,9 +34,9 @@ def block(kind: str, value: bytes, first: int = 0) -> bytes:
     )
 
 
-def packed(value: bytes) -> bytes:
+def packed(value: bytes, level: int = _LEVEL) -> bytes:
     """Return a value as it stands in an element."""
-    return base64.b64encode(zlib.compress(value, _LEVEL))
+    return base64.b64encode(zlib.compress(value, level))
 
 
 def encoded(value: Any, lose: Callable[[str], None]) -> bytes:

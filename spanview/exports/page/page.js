@@ -253,6 +253,7 @@ const details = {
   },
 };
 
+const in_quotes = text => `"${text.replace(/["\\]/g, "\\$&")}"`;
 const trace_key = trace => data.traces.id[trace] || "none";
 const trace_name = trace => {
   const name = data.traces.name[trace];
@@ -446,6 +447,7 @@ class TracesView {
     this.order = { key: "start_ns", up: false };
     this.text = "";
     this.only_failed = false;
+    this.only = null;
     this.is_explained = false;
     this.picked = null;
     // Also for a page that is opened at a trace, whose list nobody has seen.
@@ -519,12 +521,12 @@ class TracesView {
   /** List what the filter leaves, in the order of the list. */
   apply(current = this.listed[this.list.cursor]) {
     const all = [...Array(data.count).keys()];
-    this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && this.is_picked(trace) && (this.matching?.has(trace) ?? true));
+    this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && (this.only?.traces.has(trace) ?? true) && this.is_picked(trace) && (this.matching?.has(trace) ?? true));
     this.put_in_order();
     this.list.set_count(this.listed.length, Math.max(0, this.listed.indexOf(current)));
     if (current !== undefined) this.list.go(this.list.cursor, true);
     const is_less = this.listed.length < data.count;
-    set(this.counted, is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace"));
+    set(this.counted, (is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace")) + (this.only ? ` · only ${this.only.called} (Esc: all)` : ""));
     this.draw_plot();
   }
   put_in_order() {
@@ -648,10 +650,10 @@ class TracesView {
       });
   }
   back() {
-    if (this.text || this.only_failed || this.picked) {
+    if (this.text || this.only_failed || this.picked || this.only) {
       this.find.value = "";
       this.filter_by("");
-      this.picked = null;
+      this.picked = this.only = null;
       this.only_failed = true;
       this.toggle_failed();
       this.list.element.focus();
@@ -701,10 +703,11 @@ function start_of(trace) {
 }
 /** What is said of a trace that isn't whole. */
 function* whole_words(trace) {
-  const { complete, missing, unended } = data.traces;
+  const { complete, missing, unended, lost } = data.traces;
   if (missing[trace]) yield `? ${count(missing[trace], "missing parent")}`;
   else if (!complete[trace]) yield "incomplete";
-  if (unended[trace]) yield `◌ ${count(unended[trace], "span")} without an end`;
+  if (lost[trace]) yield `${whole(lost[trace])} lost`;
+  if (unended[trace] > lost[trace]) yield `◌ ${count(unended[trace] - lost[trace], "span")} without an end`;
 }
 /* {query.js} */
 
@@ -724,10 +727,11 @@ class Search {
         return is_wanted();
       });
       if (!verdicts || !is_wanted()) return;
-      const has_any = verdicts.includes(1), unsure = verdicts.reduce((sum, verdict) => sum + (verdict === 2 ? 1 : 0), 0);
-      this.say(unsure ? `of ${count(unsure, "span")} this page can't tell: their texts or lists are shortened here, or a circle of parents was cut`
-        : !has_any && !/[=~<>"()]/.test(text) ? `no name has this in it; any~${text.trim().split(/\s+/)[0]} searches everything else, too` : "", unsure > 0);
+      const unsure = verdicts.reduce((sum, verdict) => sum + (verdict === 2 ? 1 : 0), 0);
       found(verdicts, true);
+      const why = unsure ? `of ${count(unsure, "span")} this page can't tell: their texts or lists are shortened here, or a circle of parents was cut`
+        : verdicts.includes(1) ? "" : (await queries.why_nothing(text, first, Math.min(last, data.rows.size))).map(line => visible(line)).join("; ");
+      if (is_wanted()) this.say(why, unsure > 0);
     } catch (error) {
       if (!is_wanted()) return;
       if (error instanceof queries.Mistake) this.say(`character ${[...text.slice(0, error.position)].length + 1}: ${error.message}`, true);
@@ -1397,7 +1401,7 @@ function section(title, number, content, is_open = false) {
 // -- the tables of reports --------------------------------------------------------------------------------------------
 
 /** What the rows of these are searched for in the list of traces. */
-const SEARCHED = ["name", "service", "function"];
+const SEARCHED = ["name", "service", "kind", "function"];
 
 /** The reports of one view: one for each thing that it groups by. */
 class ReportView {
@@ -1417,7 +1421,8 @@ class ReportView {
   show(by) {
     this.list?.close();
     this.by = by;
-    const { columns, order: [key, down], rows } = this.reports[by];
+    const { columns, order: [key, down], rows, opened } = this.reports[by];
+    this.opened = new Map((opened ?? []).map((traces, index) => [rows[index], traces]));
     this.columns = columns.map(([text, kind, error], place) => ({
       key: place, text, number: !["text", "moment"].includes(kind), show: WRITTEN[kind], error,
       // Names may be cut, which figures are not, in words neither.
@@ -1440,7 +1445,7 @@ class ReportView {
         set(cell, text || (place ? "" : "(none)"));
         if (!column.number) cell.title = text;
       }),
-      opened: index => this.show_traces(index),
+      opened: index => this.open_row(this.rows[index]),
     });
     this.list.element.classList.add("pinned");
     this.list.resized = () => this.list.fit(this.columns);
@@ -1464,12 +1469,15 @@ class ReportView {
     show_order(this.columns, this.order);
     this.list.set_count(this.rows.length, 0);
   }
-  /** List the traces in which a name, a service or a function is. */
-  show_traces(index) {
-    if (!SEARCHED.includes(this.by)) return;
-    const quoted = text => `"${text.replace(/["\\]/g, "\\$&")}"`, called = this.rows[index][0];
+  /** Open the trace of a request; list the traces of a route or a worker, or those in which a name or a function is. */
+  open_row(row) {
+    const traces = this.opened.get(row), called = row[0];
+    if (typeof traces?.at(-1) === "string") { location.hash = `${trace_key(traces[0])}/${traces[1]}`; return; }
+    if (!traces && !SEARCHED.includes(this.by)) return;
     const names = this.by === "function" ? data.names.filter((_, number) => data.short[number] === called) : [];
-    views.traces.filter_by(names.map(name => `name=${quoted(name)}`).join(" OR ") || `${this.by === "function" ? "" : `${this.by}=`}${quoted(called)}`);
+    const query = names.map(name => `name=${in_quotes(name)}`).join(" OR ") || `${this.by === "function" ? "" : `${this.by}=`}${in_quotes(called)}`;
+    views.traces.only = traces ? { traces: new Set(traces), called: visible(this.columns.filter(({ number }) => !number).map(({ key }) => row[key]).join(" ")).trim() } : null;
+    views.traces.filter_by(traces ? "" : query);
     location.hash = "";
   }
   back() { return false; }
@@ -1605,7 +1613,7 @@ const KEYS = [
   ["PgDn", ["PageDown"], "one page down", in_list(list => list.go(list.cursor + list.page()))],
   ["g Home", ["g", "Home"], "to the first row", in_list(list => list.go(0), view => view.edge(false))],
   ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1), view => view.edge(true))],
-  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a name, a service or a function; in Flame: zoom in", in_list(list => list.count && list.opened(list.cursor), view => view.come_closer())],
+  ["Enter", ["Enter"], "open the trace; fit the span into view; open a request; list the traces of a name, a function, a route or a worker; in Flame: zoom in", in_list(list => list.count && list.opened(list.cursor), view => view.come_closer())],
   ["Esc q", ["Escape", "q"], "back; clears the filter or the search first", back],
   ["/ Ctrl+F", ["/"], "filter the traces, or search a trace, by a query: words, any~text, status=ERROR, duration>1s", () => { current.find?.focus(); current.find?.select(); }],
   ["n N", ["n"], "next and previous match", on(TraceView, view => view.next_match(1))],

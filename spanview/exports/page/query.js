@@ -670,5 +670,110 @@ async function verdicts_of(test, first, last, tell) {
   }
   return verdicts;
 }
-return { learn, understood, ask, Mistake, Unanswered };
+
+// -- why nothing matches -----------------------------------------------------------------------------------------------
+
+const MOST_SPELLINGS = 2000, LEAST_ALIKE = .75;
+
+/** How alike two texts are, from 0 to 1, as `difflib` has it. */
+function likeness(a, b) {
+  const common = (a, b) => {
+    let most = 0, at = 0, from = 0, before = [];
+    for (let i = 0; i < a.length; i++) {
+      const now = [];
+      for (let j = 0; j < b.length; j++) if (a[i] === b[j]) {
+        now[j] = (before[j - 1] ?? 0) + 1;
+        if (now[j] > most) [most, at, from] = [now[j], i - now[j] + 1, j - now[j] + 1];
+      }
+      before = now;
+    }
+    return most && most + common(a.slice(0, at), b.slice(0, from)) + common(a.slice(at + most), b.slice(from + most));
+  };
+  return 2 * common(a, b) / (a.length + b.length);
+}
+/** The known text that was probably meant. */
+function near_text(text, known) {
+  let best, most = LEAST_ALIKE;
+  for (const one of [...known].slice(0, MOST_SPELLINGS)) {
+    if (2 * Math.min(one.length, text.length) < most * (one.length + text.length)) continue;
+    const alike = likeness(one, text);
+    if (alike > most || (alike === most && !(best >= one))) [best, most] = [one, alike];
+  }
+  return best;
+}
+/** The key of the language that was probably meant, or an attribute that is spelled nearly so, or has more at its ends. */
+function near_key(key, attributes) {
+  const own = Object.keys(language.keys), wanted = key.toLowerCase(), begun = own.filter(one => one.startsWith(wanted));
+  if (key.length > 2 && begun.length === 1) return begun[0];
+  const meant = near_text(wanted, own);
+  if (meant) return meant;
+  const lower = new Map([...attributes].filter(one => one !== key).map(one => [one.toLowerCase(), one])), words = wanted.split(/[._-]/).join("");
+  const has = one => { const parts = one.split(/[._-]/); return parts.some((_, cut) => [parts.slice(cut), parts.slice(0, cut + 1)].some(some => some.join("") === words)); };
+  return lower.get(wanted) ?? lower.get([...lower.keys()].find(has)) ?? lower.get(near_text(wanted, lower.keys()));
+}
+const literally = text => text.replace(/[\\.^$*+?{}[\]|()]/g, "\\$&");
+const written = text => (/^[\w.:/@%+,;#&?*^$|{}[\]\\-]+$/.test(text) ? text : in_quotes(text));
+
+/** What spans have of each key that texts are asked for; of attributes, events and scopes, only where these are asked. */
+async function texts_in(first, last, has_details) {
+  const texts = { name: new Set(), service: new Set(), file: new Set(), event: new Set(), scope: new Set(), "trace.root": new Set() }, attributes = new Map();
+  for (let row = first; row < last; row++) {
+    if (data.rows.flags[row] & MISSING) continue;
+    texts.name.add(data.names[data.rows.name[row]]);
+    texts.service.add(data.services[data.rows.service[row]] ?? "");
+    texts.file.add(data.files[data.rows.file[row]]);
+    for (const { text } of names_of_trace(trace_of(row))) texts["trace.root"].add(text);
+    if (!has_details) continue;
+    const span = await details.of(row);
+    for (const [name] of span.events) texts.event.add(name);
+    texts.scope.add(scope_of(span));
+    for (const field of holders(span).flatMap(attributes_in)) {
+      if (!attributes.has(field[0])) attributes.set(field[0], new Set());
+      for (const { text } of values_in(field)) attributes.get(field[0]).add(text);
+    }
+  }
+  return { texts, attributes };
+}
+/** Why a query matches nothing, a sentence each, as far as its terms explain that: as in `analysis/query/misses.py`. */
+async function why_nothing(text, first, last) {
+  const terms = [], gather = part => { if (part.parts) part.parts.forEach(gather); else if (part.below) gather(part.below); else terms.push(part); };
+  const query = parse(text), own = ({ key, is_quoted }) => (!is_quoted && Object.hasOwn(language.keys, key.toLowerCase()) ? key.toLowerCase() : null);
+  gather(query);
+  const asks = terms.some(term => term.operator && (own(term) === null || ["event", "scope"].includes(own(term))));
+  const { texts, attributes } = await texts_in(first, last, asks), said = new Set();
+  const named = word => [...texts.name].some(name => folded(name).includes(folded(word)));
+  const bare = terms.filter(term => !term.operator), missing = bare.find(term => !term.negated && !named(term.value));
+  if (bare.some(term => term.value === "or" && text[term.value_start] !== '"')) said.add("or is searched for as a word: to join terms it is written in capitals, as in a OR b");
+  for (const { value, value_start } of bare) {
+    const words = value.split("|").filter(Boolean);
+    if (words.length > 1 && text[value_start] !== '"') said.add(`| is searched for as a character: ${words.join(" OR ")} finds either, and so does name~${words.map(literally).join("|")}`);
+  }
+  for (const { key, operator, value, negated, is_quoted, ...raw } of terms) {
+    const mine = operator && own({ key, is_quoted });
+    if (operator && mine === null && !attributes.has(key)) {
+      const near = is_quoted ? undefined : near_key(key, attributes.keys());
+      said.add(`no span has ${key}${near ? ` (did you mean ${near}?)` : ""}`);
+    } else if (["=", "~"].includes(operator) && value && !negated) {
+      const of = [...(mine === null ? attributes.get(key) : texts[mine] ?? [])], is_exact = operator === "=", as = is_quoted ? in_quotes(key) : key;
+      // In any case a page can't search for some patterns.
+      const found = value => { try { return of.some(pattern({ ...raw, value })); } catch { return false; } }, any_case = `(?i)${is_exact ? literally(value) : value}`;
+      if (is_exact ? of.includes(value) : found(value)) continue;
+      if (is_exact && of.some(one => one.includes(value))) said.add(`= is exact, ${as}~${written(literally(value))} looks inside`);
+      else if (found(any_case)) said.add(is_exact ? `= is exact, ${as}~${in_quotes(any_case)} looks inside and ignores case` : `~ is case-sensitive, ${as}~${in_quotes(any_case)} isn't`);
+      else { const near = is_exact && near_text(value, of); if (near) said.add(`did you mean ${as}=${written(near)}?`); }
+    }
+  }
+  if (!said.size && query.parts?.length > 1 && !query.any && !query.negated && !terms.some(({ key }) => key?.toLowerCase().startsWith("trace."))) {
+    let is_lineage = false, each = true;
+    for (const part of query.parts) {
+      const belows = [], alone = part.below ?? part, verdicts = await ask({ test: compile(alone, belows), belows }, first, last, () => true);
+      is_lineage ||= Boolean(part.below);
+      each &&= verdicts.includes(1);
+    }
+    if (each) said.add(is_lineage ? "each term matches some span, but never one below the other" : "each term matches some span, but no span matches all of them (A >> B asks for a descendant)");
+  }
+  if (missing) said.add(`no span has "${missing.value}" in its name · any~${written(literally(missing.value))} looks in ids, services, attributes and events, too`);
+  return [...said];
+}
+return { learn, understood, ask, why_nothing, Mistake, Unanswered };
 })();

@@ -127,10 +127,12 @@ class Forked:
         """Return the next line that the go-between wrote, as a number."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while b"\n" not in self._answer:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self._answers], [], [], left)[0]:
-                raise subprocess.TimeoutExpired("spanview", timeout or 0.0)
-            data = self._answers.recv(64)
+            # Not `select`, which takes no descriptors above 1,023: stores that nobody has collected hold some.
+            self._answers.settimeout(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            try:
+                data = self._answers.recv(64)
+            except (BlockingIOError, TimeoutError):
+                raise subprocess.TimeoutExpired("spanview", timeout or 0.0) from None
             assert data, "the server that forks for each call has ended"
             self._answer += data
         line, _, self._answer = self._answer.partition(b"\n")

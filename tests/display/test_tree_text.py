@@ -9,10 +9,16 @@ import pytest
 from builders import EPOCH_NS, Builder, store_of
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.tree_text import error_text, trace_title, tree_lines
+from spanview.index.blocks import blocks
 from spanview.index.tree import TraceTree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from builders import Document
+    from spanview.index.arrays import Places
+    from spanview.index.blocks import Block
+    from spanview.index.store import Store
 
 
 pytestmark = pytest.mark.usefixtures("universal_time")
@@ -79,6 +85,23 @@ def test_a_wide_trace_costs_no_square(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [*tree_lines(store, 0, store.tree(0))]
     assert [line[22:30] for line in (lines[1], lines[200], lines[202])] == ["├─ child", "└─ child", "└─ late"]
     assert sum(handed) <= len(lines) == 203
+
+
+def test_records_of_attempts_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cut them off stands in their records: of a hundred, these aren't read a hundred times."""
+    build, read = Builder(), list[int]()
+    name = "f ray.remote_worker"
+    attempts = [build.span(name, span=span, parent=1, start=span, kind="CONSUMER") for span in range(2, 102)]
+    cut_off = build.span(name, span=200, start=500, kind="CONSUMER", attributes={"ray.ended_by": "SystemExit: 3"})
+    store = store_of(build.span("root", span=1, duration=1_000), *attempts, cut_off)
+
+    def counted(store: Store, rows: Places) -> Iterator[Block]:
+        read.append(len(rows))
+        return blocks(store, rows)
+
+    monkeypatch.setattr("spanview.analysis.ray.exits.blocks", counted)
+    assert [*tree_lines(store, 0, store.tree(0))][-1].endswith("f ray.remote_worker  [cut off: SystemExit: 3]")
+    assert read == [101]
 
 
 def test_several_roots_and_a_missing_parent() -> None:

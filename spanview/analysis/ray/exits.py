@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spanview.analysis.ray.names import RAN
+from spanview.analysis.ray.names import call_names
 from spanview.index.blocks import blocks, in_file_order
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
@@ -65,10 +65,17 @@ def cut_off_by(store: Store, row: int) -> str:
     Args:
         row: Of any span; the record of an attempt is read.
     """
-    spans = store.spans
-    if spans.kind[row] != CONSUMER or not store.names.texts[spans.name[row]].endswith(RAN):
-        return ""
-    return _cut_offs(store, [row]).get(row, "")
+    return _cut_offs(store, _attempts(store, [row])).get(row, "")
+
+
+def read_cut_offs(store: Store, rows: Sequence[int]) -> None:
+    """Read what cut off those of some spans that are attempts, for whoever asks it of each."""
+    _cut_offs(store, _attempts(store, rows)[:_MAX_ASKED])
+
+
+def _attempts(store: Store, rows: Sequence[int]) -> list[int]:
+    kinds, names, runs = store.spans.kind, store.spans.name, call_names(store)[1]
+    return [row for row in rows if kinds[row] == CONSUMER and names[row] in runs]
 
 
 def cut_off_among(store: Store, rows: Places) -> list[int]:

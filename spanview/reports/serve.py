@@ -15,7 +15,7 @@ from spanview.analysis.serve.requests import RequestKey, serve_requests
 from spanview.display.cells import data_text, fitting, fixed, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import failure_text, failures_text, request_names, seen_text, status_text
-from spanview.display.units import duration, moment
+from spanview.display.units import moment
 from spanview.reports.report import Report
 from spanview.reports.table import (
     INTEGER,
@@ -57,7 +57,7 @@ _PARTS: Final = {
     "QUEUE": ("queue", "how long it was in the deployment's own queue"),
     "HANDLING": ("handling", "how long the replica handled it"),
     "ROUTE": ("route", "how long choosing a replica took"),
-    "OTHER": ("other", "the rest of the total, less than 0 where handling goes beyond it"),
+    "OTHER": ("other", "the rest of the total; null where handling goes beyond it"),
 }
 """Parts of a request's time by their heads: what JSON calls them, and what they are."""
 _TOTAL: Final = {
@@ -91,14 +91,14 @@ def _times(
     width = max(_TIME, len(f"{family}  P50 ▾"))
     for figure, more in turns.items():
         ranked = {} if ranks is None else {"value": ranks(figure), "json": attrgetter(f"{part}.{figure}")}
-        text = _time_text(attrgetter(f"{part}.{figure}"))
-        column = figure, {"width": width, "text": text, **ranked, **more}
-        yield from spread(family, f"{part}_ns", meaning, lambda figure: attrgetter(f"{part}.{figure}"), column)
+        column = figure, {"width": width, **ranked, **more}
+        yield from spread(family, f"{part}_ns", meaning, lambda figure: _unless_negative(f"{part}.{figure}"), column)
 
 
-def _time_text(ns_of: Callable[[Any], int | None]) -> Callable[[Any], str]:
+def _unless_negative(time: str) -> Callable[[Any], int | None]:
     """Leave out what is less than nothing: the rest of a total that handling goes beyond."""
-    return lambda row: duration(None if (ns_of(row) or 0) < 0 else ns_of(row))
+    ns_of = attrgetter(time)
+    return lambda row: None if (ns_of(row) or 0) < 0 else ns_of(row)
 
 
 def _total_or_handling(figure: str) -> Callable[[RequestGroup], int | None]:
@@ -266,9 +266,8 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
 
     def part(head: str) -> TableColumn[Request]:
         name, meaning = _PARTS[head]
-        ns_of = attrgetter(f"{name}_ns")
-        longest = {"value": attrgetter("longest_ns"), "json": ns_of} if head == "TOTAL" else {}
-        return timed(head, f"{name}_ns", meaning, ns_of, width=_REQUEST_TIME, text=_time_text(ns_of), **longest)
+        longest = {"value": attrgetter("longest_ns"), "json": attrgetter("total_ns")} if head == "TOTAL" else {}
+        return timed(head, f"{name}_ns", meaning, _unless_negative(f"{name}_ns"), width=_REQUEST_TIME, **longest)
 
     def id_and_places(request: Request, cells: int) -> Iterator[Piece]:
         status = f" {seen_text(request)}" if cells >= _ID + _LEAST_BESIDE else ""

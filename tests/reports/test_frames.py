@@ -7,15 +7,23 @@ wait_parts_ns: {"arguments": 7}          wait_arguments_ns
 
 from __future__ import annotations
 
+import csv
 import sys
+from io import StringIO
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 import pytest
 
 import spanview
+from spanview.display.units import duration
 from spanview.reports.frames import flat_name
+from spanview.reports.serve import requests_report, serve_report
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from spanview.reports.report import AnyReport
 
 ROOT: Final = Path(__file__).parent.parent.parent
 WAITS: Final = [
@@ -70,6 +78,21 @@ def test_frames_hold_what_rows_hold() -> None:
         nanoseconds = [name for name in table.column_names if name.endswith("_ns") and report is not None]
         assert all(str(table.schema.field(name).type) in {"int64", "double", "string"} for name in nanoseconds)
         assert report.to_markdown().count("\n") == len(report) + 1
+
+
+def test_what_handling_goes_beyond_has_no_rest() -> None:
+    """What is left of a total is no negative number: null in JSON, empty in csv, where a table has no figure."""
+    store = load_store([str(ROOT / "fixtures" / "serve")])
+    reports: tuple[AnyReport, ...] = requests_report(store), serve_report(store)
+    for report in reports:
+        document, table = report.document()["rows"], [*csv.DictReader(StringIO(report.csv_text()))]
+        column = next(column for column in report.table.columns if column.name.startswith("other_ns"))
+        shown = [column.text(row) for row in report.rows]
+        others = [row["other_ns"] for row in document]
+        figures = [other["p50"] if isinstance(other, dict) else other for other in others]
+        assert [*map(duration, figures)] == shown
+        assert "–" in shown
+        assert [int(row[column.name]) if row[column.name] else None for row in table] == figures
 
 
 def test_slow_calls_in_a_query() -> None:

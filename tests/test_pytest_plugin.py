@@ -99,9 +99,23 @@ def test_what_is_asserted(run: Any) -> None:
 
         def test_mistake(spans):
             spans.assert_none("duration>x")
+
+        def test_key(spans):
+            serve()
+            spans.count("statsu=ERROR")
+
+        def test_pattern(spans):
+            spans.durations_ns("name~(")
+
+        def test_attribute(spans):
+            with tracer.start_as_current_span("GET /", attributes={"http.status": 200}):
+                pass
+            with pytest.warns(UserWarning, match="did you mean http.status") as warned:
+                spans.durations_ns("http.staus=200")
+            assert warned[0].filename == __file__
         """
     )
-    assert outcome == {"passed": 1, "failed": 5}
+    assert outcome == {"passed": 2, "failed": 7}
     assert "AssertionError: nothing to test for statsu=ERROR; no span has statsu (did you mean status?)" in printed
     assert "AssertionError: captured 2 traces, expected one with a critical path" in printed
     assert "AssertionError: 12 spans matched name=SELECT, expected none: SELECT (" in printed
@@ -109,8 +123,9 @@ def test_what_is_asserted(run: Any) -> None:
     assert error.count("SELECT (") == 10
     assert error.endswith(", …")
     assert "no span of 2 matched nme=SELECT; no span has nme (did you mean name?)" in printed
-    assert "QueryError" in printed
-    assert "select(query)" not in printed
+    assert printed.count("E       spanview.model.problems.QueryError: ") == 3
+    # The lines of the tests, and nothing of spanview's.
+    assert "spanview/" not in printed.replace("\\", "/").partition("= FAILURES =")[2]
 
 
 def test_the_report_has_the_traces(run: Any) -> None:

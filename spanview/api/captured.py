@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from spanview.api.trace import Trace
     from spanview.model.span import Span
 
+__tracebackhide__ = True
+"""Pytest shows the line of a test that asked, none of these."""
 SpanKey: TypeAlias = tuple[int, int]
 """Trace id and span id."""
 _MAX_NAMED: Final = 10
@@ -72,7 +74,10 @@ class CapturedSpans:
         return len(self.select(query))
 
     def durations_ns(self, query: str) -> list[int]:
-        """Return the durations of those spans that match a query and have ended, in nanoseconds, by start."""
+        """Return the durations of those spans that match a query and have ended, in nanoseconds, by start.
+
+        There may be none, of which there is no longest: `assert_some` before says why.
+        """
         return [span.duration_ns for span in self.select(query) if span.duration_ns is not None]
 
     def critical_path(self) -> list[str]:
@@ -81,7 +86,6 @@ class CapturedSpans:
         Raises:
             AssertionError: There are several traces, or none.
         """
-        __tracebackhide__ = True
         traces = self.traces
         if len(traces) != 1:
             raise AssertionError(f"captured {count(len(traces), 'trace')}, expected one with a critical path")
@@ -89,7 +93,6 @@ class CapturedSpans:
 
     def assert_none(self, query: str) -> None:
         """Fail if a span matches a query, or if none could: a key is misspelt that no span has."""
-        __tracebackhide__ = True
         spans = self._matching(query)
         if not spans and (reasons := self._misses(query, only_misspelt=True)):
             raise AssertionError("; ".join([f"nothing to test for {query}", *reasons]))
@@ -99,7 +102,6 @@ class CapturedSpans:
 
     def assert_some(self, query: str) -> None:
         """Fail unless a span matches a query."""
-        __tracebackhide__ = True
         if not self._matching(query):
             raise AssertionError("; ".join([f"no span of {len(self):,} matched {query}", *self._misses(query)]))
 

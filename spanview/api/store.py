@@ -6,7 +6,7 @@ import sys
 import time
 import warnings
 from os import PathLike, fsdecode
-from typing import IO, TYPE_CHECKING, Any, Final, Literal, overload
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
 
 from spanview.api.report import Explanation, Report
 from spanview.api.rows import Amounts, Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
@@ -19,7 +19,7 @@ from spanview.sources.loading import load_store
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from spanview.index.store import Store as SpanStore
     from spanview.model.problems import Problem, Summary
 
+_Found = TypeVar("_Found")
+__tracebackhide__ = True
+"""Pytest shows the line of a test that asked, none of these."""
 _ROWS: Final[dict[str, tuple[type[Any], str]]] = {
     **dict.fromkeys(("ray", "ray-actor", "ray-node", "ray-job"), (CallGroup, "function")),
     "ray-call": (Call, "span_id"),
@@ -105,8 +108,9 @@ class Store:
         from spanview.analysis.query.query import parse_query
         from spanview.analysis.query.select import selected_rows
 
+        query = _briefly(lambda: parse_query(text))
         spans, views = self._store.spans, {view.number: (order, view) for order, view in enumerate(self._views)}
-        rows = [row for row in selected_rows(self._store, query=parse_query(text)) if spans.trace[row] in views]
+        rows = [row for row in selected_rows(self._store, query=query) if spans.trace[row] in views]
         rows.sort(key=lambda row: (views[spans.trace[row]][0], spans.start_ns[row], spans.span_id[row]))
         return [Node(views[spans.trace[row]][1], row) for row in rows]
 
@@ -294,18 +298,28 @@ def refuse_misspelt(store: SpanStore, query: str, traces: Sequence[int] | None =
         QueryError: One of the language's own keys was probably meant. Where it was an attribute, that is a warning:
             other spans may have both.
     """
-    from spanview.analysis.query.keys import OWN_KEYS
-    from spanview.analysis.query.misses import NoAttribute, misses_of
+    from spanview.analysis.query.misses import misses_of
     from spanview.analysis.query.query import parse_query
-    from spanview.display.miss_text import miss_lines
+    from spanview.display.miss_text import misspelt_attributes
 
-    for miss in misses_of(store, parse_query(query), traces):
-        if isinstance(miss, NoAttribute) and miss.near is not None:
-            (text,) = miss_lines([miss])
-            # What has a dot is an attribute of some namespace, mostly.
-            if miss.near in OWN_KEYS and ("." not in miss.key or "." in miss.near):
-                raise QueryError(f'{text}; for an attribute of that name, write "{miss.key}" with the quotes')
-            warnings.warn(text, stacklevel=3)
+    for text in _briefly(lambda: misspelt_attributes(misses_of(store, parse_query(query), traces))):
+        # At the line that isn't spanview's.
+        level, frame = 1, sys._getframe()  # noqa: SLF001 - what the warning goes to
+        while frame.f_back is not None and frame.f_globals["__name__"].startswith("spanview."):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(text, stacklevel=level)
+
+
+def _briefly(find: Callable[[], _Found]) -> _Found:
+    """Return what is found; of a mistake in a query, nobody is shown where in spanview it was noticed.
+
+    Raises:
+        QueryError: There is one.
+    """
+    try:
+        return find()
+    except QueryError as mistake:
+        raise mistake.with_traceback(None) from None
 
 
 def selection_of(query: str, since: str) -> Selection:
@@ -317,7 +331,8 @@ def selection_of(query: str, since: str) -> Selection:
     from spanview.analysis.query.selection import Selection
     from spanview.analysis.query.since import parse_since
 
-    return Selection((query,) if query.strip() else (), parse_since(since, time.time_ns()) if since else None)
+    chosen = (query,) if query.strip() else ()
+    return _briefly(lambda: Selection(chosen, parse_since(since, time.time_ns()) if since else None))
 
 
 def export(

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.misses import Misspelled, NoAttribute, NoneTogether, OrSign, SmallOr
 from spanview.display.sanitise import sanitise
+from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +26,22 @@ _INDENT: Final = "    "
 def miss_lines(misses: Iterable[Miss], whose: str = "no span") -> list[str]:
     """Return the reasons, each safe to print."""
     return [_line(miss, whose) for miss in misses]
+
+
+def misspelt_attributes(misses: Iterable[Miss]) -> list[str]:
+    """Return what is said of keys that no span has, and which are spelled nearly as an attribute that some have.
+
+    Raises:
+        QueryError: One of the language's own keys was probably meant.
+    """
+    said = list[str]()
+    for miss in misses:
+        if isinstance(miss, NoAttribute) and miss.near is not None:
+            said += miss_lines([miss])
+            # What has a dot is an attribute of some namespace, mostly.
+            if miss.near in OWN_KEYS and ("." not in miss.key or "." in miss.near):
+                raise QueryError(f'{said[-1]}; for an attribute of that name, write "{miss.key}" with the quotes')
+    return said
 
 
 def _line(miss: Miss, whose: str) -> str:

@@ -24,7 +24,7 @@ import pytest
 
 from builders import Builder, Document, file_of
 from busy import Busy
-from programs import DEADLINE_S, SPANVIEW, Following
+from programs import DEADLINE_S, SPANVIEW, Following, spanview
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -173,11 +173,18 @@ def test_record_without_line_end_is_printed(folder: Path, build: Builder) -> Non
 
 
 def test_a_misspelt_key_is_said(folder: Path, build: Builder) -> None:
-    """Where nothing matches that is there already, it is said why, once; what only has to come isn't."""
-    append(folder / "1.json", build.span("a"))
-    with Following("spans", "-f", "-q", "statsu=ERROR", folder) as following:
+    """Where nothing matches that is there already, a key of the language's that is misspelt is a mistake, as in Python.
+
+    Of others it is said why, once, and what only has to come is waited for.
+    """
+    append(folder / "1.json", build.span("a", attributes={"http.status": 1}))
+    done = spanview("spans", "-f", "-q", "statsu=ERROR", folder)
+    said = 'no span has statsu (did you mean status?); for an attribute of that name, write "statsu" with the quotes'
+    assert (done.status, done.notices) == (2, f"spanview: {said}\n")
+    with Following("spans", "-f", "-q", "http.staus=1", folder) as following:
         following.wait_for(lambda: bool(following.notices))
-        assert following.notices == ["spanview: nothing matches so far; no span has statsu (did you mean status?)"]
+        said = "spanview: nothing matches so far; no span has http.staus (did you mean http.status?)"
+        assert following.notices == [said]
         assert following.stop() == 0
     with Following("spans", "-f", "-q", "status=ERROR", folder) as following:
         append(folder / "1.json", build.span("b", status="ERROR"))

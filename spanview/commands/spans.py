@@ -61,7 +61,16 @@ def _follow(options: Options, selection: Selection) -> int:
 
 
 def _loaded(store: Store, selection: Selection) -> Iterator[None]:
-    """Say, once all that is there was read, why nothing of it matches; yield once more, for the last of it."""
+    """Say, once all that is there was read, why nothing of it matches; yield once more, for the last of it.
+
+    Raises:
+        QueryError: No span has one of the keys as an attribute, and one of the language's own was probably meant.
+    """
     yield
     if not selection.rows(store) and len(store.spans) and (reasons := why_nothing(store, selection.query)):
+        # What few commands need is imported late.
+        from spanview.analysis.query.misses import misses_of
+        from spanview.display.miss_text import misspelt_attributes
+
+        misspelt_attributes(misses_of(store, selection.query))
         say("; ".join(["nothing matches so far", *reasons]))

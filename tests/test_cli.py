@@ -663,6 +663,22 @@ def test_what_counts(folder: Path, words: Sequence[str], status: int) -> None:
     )
 
 
+def test_nothing_found_is_said_in_markdown(folder: Path) -> None:
+    """In place of a table without rows: that nothing was found, and in what; or that nothing is there to be counted."""
+    whole = folder / "whole.json"
+    whole.write_bytes(file_of(Builder().draw("alpha 0-10\n  beta 2-5")))
+    looked_at = (
+        rf"nothing found: 1 file \({whole.stat().st_size} B\), 2 spans, 1 trace, 0 duplicates, 0 missing parents, "
+    )
+    done = spanview("check", "--format", "markdown", whole)
+    assert (done.status, done.notices) == (0, "")
+    assert re.fullmatch(rf"{looked_at}0 torn records\n", done.text)
+    whole.write_bytes(whole.read_bytes() + b'{"name": "torn", "context": {')
+    done = spanview("check", "--ignore", "torn_tail", "--format", "markdown", whole)
+    assert done.text.startswith("no finding, but 1 problem in the files: 1 file")
+    assert spanview("stats", "--by", "ray", "--format", "markdown", whole).text.startswith("no Ray calls")
+
+
 def test_gates_in_every_format(folder: Path) -> None:
     """Markdown has a table of the gates, GitHub's and JUnit's formats have those that failed, and JSON all of them."""
     gates = ("max(name=alpha)>9us", "status=OK", "p95(name=odd)>1s")

@@ -19,7 +19,7 @@ from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import FOR_CI, JSON, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report
 from spanview.display.call_text import NOT_YET_SEEN
-from spanview.display.finding_text import SEVERITIES, finding_lines
+from spanview.display.finding_text import SEVERITIES, finding_lines, looked_at_text
 from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING, plain
@@ -214,7 +214,8 @@ def _say(gate: Gate, *, allow_empty: bool) -> None:
 
 
 def _print(part: Store, report: Diagnosis, verdict: Verdict, gates: Report[GateRow], options: Options) -> None:
-    findings = findings_report(report.findings)
+    problems = f"no finding, but {count(len(report.problems), 'problem')} in the files" if report.problems else ""
+    findings = findings_report(report.findings, f"{problems or 'nothing found'}: {looked_at_text(report.summary)}")
     if options.format == JSON:
         document = {
             "schema": "spanview/check/v1",

@@ -32,6 +32,10 @@ FOR_CI: Final = frozenset((GITHUB, JUNIT))
 def print_report(report: Report[Any], options: Options) -> None:
     """Print a report in the format that was asked for; what JSON calls otherwise now is said on standard error."""
     if report.nothing and not report.rows:
+        if options.format == MARKDOWN:
+            # It stands for the table in a comment, too, where nobody sees standard error.
+            sys.stdout.write(f"{report.nothing}\n")
+            return
         say(report.nothing)
     if options.format == JSON:
         write_to_standard_output(report.json_chunks())

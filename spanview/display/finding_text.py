@@ -16,12 +16,14 @@ from rich.cells import cell_len, chop_cells
 from spanview.analysis.diagnosis.finding import MAX_PLACES
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, QUIET, WARNING, plain
+from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Severity
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding, Place
     from spanview.display.shades import Paint
+    from spanview.model.problems import Summary
 
 SEVERITIES: Final = {Severity.ERROR: ERROR, Severity.WARNING: WARNING, Severity.INFO: QUIET}
 """The shades of severities."""
@@ -30,6 +32,15 @@ _MAX_NAME_LENGTH: Final = 80
 """Characters of a span's name."""
 _MIN_WIDTH: Final = 12
 """Cells of a line, however narrow it is."""
+
+
+def looked_at_text(summary: Summary) -> str:
+    """Return what findings were looked for in: `7 files (12 KiB), 31 spans, …`."""
+    return (
+        f"{count(summary.files, 'file')} ({size(summary.bytes)}), {count(summary.spans, 'span')}, "
+        f"{count(summary.traces, 'trace')}, {count(summary.duplicates, 'duplicate')}, "
+        f"{count(summary.missing_parents, 'missing parent')}, {count(summary.torn, 'torn record')}"
+    )
 
 
 def place_text(place: Place) -> str:

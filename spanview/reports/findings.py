@@ -48,6 +48,6 @@ def findings_table() -> Table[Finding]:
     )
 
 
-def findings_report(findings: Sequence[Finding]) -> Report[Finding]:
+def findings_report(findings: Sequence[Finding], nothing: str = "") -> Report[Finding]:
     """Return findings as a table, in their order."""
-    return Report("findings", findings_table(), findings)
+    return Report("findings", findings_table(), findings, nothing=nothing)

@@ -26,12 +26,12 @@ from spanview.commands.diff import SideType, query_of, side_of
 from spanview.commands.standard_error import nothing_in, why_nothing
 from spanview.display.answer_text import stretch_text, whole_answer_text
 from spanview.display.diff_text import per_trace_text, side_lines
-from spanview.display.finding_text import finding_lines
+from spanview.display.finding_text import finding_lines, looked_at_text
 from spanview.display.miss_text import caret_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title, tree_lines
-from spanview.display.units import count, duration, size
+from spanview.display.units import count, duration
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.index.part import part_of
@@ -412,12 +412,7 @@ def _check(question: Question) -> AnswerPage:
     advice = ((finding, _with_calls(finding.known_advice or finding.kind.rule.advice)) for finding in found.findings)
     blocks = [finding_lines(replace(finding, known_advice=said), _WIDTH) for finding, said in advice]
     blocks += [[problem_line(problem)] for problem in found.problems]
-    summary = found.summary
-    about = (
-        f"{count(summary.files, 'file')} ({size(summary.bytes)}), {count(summary.spans, 'span')}, "
-        f"{count(summary.traces, 'trace')}, {count(summary.duplicates, 'duplicate')}, "
-        f"{count(summary.missing_parents, 'missing parent')}, {count(summary.torn, 'torn record')}"
-    )
+    about = looked_at_text(found.summary)
     if not blocks:
         return AnswerPage(f"{about}: nothing found")
     return AnswerPage(about, blocks[question.first : question.end], question.first, len(blocks), row="finding")

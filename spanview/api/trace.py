@@ -11,7 +11,7 @@ from spanview.display.tree_text import trace_lines, tree_lines
 from spanview.index.part import part_of
 from spanview.index.tree import ROOT
 from spanview.model.codes import STATUS_NAMES, known_kind
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
 from spanview.model.times import known
 from spanview.sources.unended import unended_in
@@ -48,8 +48,7 @@ class Trace:
     @property
     def trace_id(self) -> str | None:
         """32 lower-case hex digits; None for the group of the spans without a usable trace id."""
-        trace_id = self._store.trace_table.trace_id(self._number)
-        return format_trace_id(trace_id) if trace_id else None
+        return self._store.trace_table.hex_id(self._number)
 
     @property
     def start_ns(self) -> int | None:

@@ -23,7 +23,6 @@ from spanview.display.diff_text import Labels, per_trace_text, side_lines
 from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
 from spanview.reports.comparison import ComparedSide, compared, comparison_report, sums_in
 from spanview.reports.gates import STYLES, GateOutcome, GateRow, amount_text, gates_report
@@ -253,7 +252,7 @@ def side_of(options: Options, store: Store, letter: str, query: Query) -> DiffSi
         except TraceNotFoundError as error:
             raise TraceNotFoundError(f"{letter}: {error}; to search names for it, write name~{query.text}") from None
     if traces:
-        return DiffSide(store, traces, SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])))
+        return DiffSide(store, traces, SideType.TRACE, store.trace_table.hex_id(traces[0]) or "")
     traces = selected_traces(store, query=query)
     if traces:
         return DiffSide(store, traces, SideType.QUERY, query.text)

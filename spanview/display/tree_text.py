@@ -23,7 +23,7 @@ from spanview.display.trace_words import (
 from spanview.display.units import count, duration, lasted, moment, so_far, zone_name
 from spanview.index.lives import OpenEnd
 from spanview.model.codes import ERROR
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
@@ -62,9 +62,9 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
     """
     table = store.trace_table
-    trace_id = table.trace_id(trace)
+    trace_id = table.hex_id(trace)
     parts = [
-        paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
+        paint(f"trace {trace_id}" if trace_id else "spans without a usable trace id", HEAD),
         _start(table.start_ns[trace], in_utc=in_utc),
         lasted_text(store, trace, tree, unended),
         count(table.span_count[trace], "span"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.selftime import self_times
 from spanview.formats.jsontext import dumps_strict
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME, format_time
 
 if TYPE_CHECKING:
@@ -91,12 +91,11 @@ def text_after(depth: int) -> bytes:
 def trace_head(store: Store, trace: int, rows: Sequence[int], *, is_complete: bool) -> bytes:
     """Return the object of a trace, whose rows these are, with all but its roots."""
     table, spans = store.trace_table, store.spans
-    trace_id = table.trace_id(trace)
     start, end = table.start_ns[trace], table.end_ns[trace]
     services = {store.services.texts[number] for number in {*map(spans.service.__getitem__, rows)}}
     return dumps_strict(
         {
-            "trace_id": format_trace_id(trace_id) if trace_id else None,
+            "trace_id": table.hex_id(trace),
             "start_time": format_time(start),
             "end_time": format_time(end),
             "duration_ns": None if NO_TIME in (start, end) else end - start,

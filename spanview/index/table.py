@@ -8,6 +8,7 @@ from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from spanview.model.ids import format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -231,3 +232,7 @@ class TraceTable:
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 is the group of the spans without a usable trace id."""
         return self.id_high[trace] << 64 | self.id_low[trace]
+
+    def hex_id(self, trace: int) -> str | None:
+        """Return the id of a trace in 32 hex digits; None for the group of the spans without a usable trace id."""
+        return format_trace_id(trace_id) if (trace_id := self.trace_id(trace)) else None

@@ -190,8 +190,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     if len(chosen) == 1:
         explained.find_requests({*rows})
     said = [*explained.statements(by, tell)]
-    one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
-    head = {"traces": len(chosen), "trace_id": format_trace_id(one) if one else None}
+    head = {"traces": len(chosen), "trace_id": table.hex_id(chosen[0]) if len(chosen) == 1 else None}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
 
 
@@ -199,7 +198,7 @@ def explanation_table(store: Store) -> Table[Statement]:
     """Return the columns of statements."""
 
     def trace_id(said: Statement) -> str | None:
-        return None if said.trace < 0 else format_trace_id(store.trace_table.trace_id(said.trace))
+        return None if said.trace < 0 else store.trace_table.hex_id(said.trace)
 
     def span_id(said: Statement) -> str | None:
         return None if said.row == NO_ROW else format_span_id(store.spans.span_id[said.row])

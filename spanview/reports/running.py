@@ -13,10 +13,9 @@ from spanview.display.cells import data_text, fitting, name_text
 from spanview.display.sanitise import sanitise
 from spanview.index.lives import State
 from spanview.index.table import NO_ROW
-from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import known
 from spanview.reports.report import Report
-from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact, timed, worded
+from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact, span_columns, timed, worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,10 +50,6 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
     def wants(span: OpenSpan) -> int:
         cells = [cell_len(sanitise(text)) for text in (names[spans.name[span.row]], beside(span))]
         return 2 * max(*cells, _LEAST_NAME) + 1
-
-    def trace_id(span: OpenSpan) -> str | None:
-        number = store.trace_table.trace_id(spans.trace[span.row])
-        return format_trace_id(number) if number else None
 
     def name(span: OpenSpan, cells: int) -> Iterator[Piece]:
         shared = (cells - 1) // 2 if cells > 2 * _LEAST_NAME else 0
@@ -108,8 +103,7 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
                 lambda span: None if span.certainty is None else span.certainty.value,
             ),
             fact("reason", "why it is thought so", TEXT, lambda span: span.text),
-            fact("trace_id", "its trace", TEXT, trace_id),
-            fact("span_id", "its id", TEXT, lambda span: format_span_id(spans.span_id[span.row])),
+            *span_columns(store, "its id", lambda span: span.row),
         ),
         "age",
         _LEAST_NAME,

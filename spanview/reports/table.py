@@ -21,7 +21,7 @@ from spanview.display.bars import HISTOGRAM, SCALE, histogram_text
 from spanview.display.cells import data_text, fixed, name_text, right, texts_apart
 from spanview.display.sanitise import sanitise
 from spanview.display.units import amount, count_or_blank, duration, moment
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -283,12 +283,7 @@ def fact(
 
 def trace_id_column(store: Store, trace_of: Callable[[Row], int]) -> TableColumn[Row]:
     """Return what only JSON says of a row: which trace it is of; null where the files have no id that can be used."""
-
-    def trace_id(row: Row) -> str | None:
-        number = store.trace_table.trace_id(trace_of(row))
-        return format_trace_id(number) if number else None
-
-    return fact("trace_id", "its trace", TEXT, trace_id)
+    return fact("trace_id", "its trace", TEXT, lambda row: store.trace_table.hex_id(trace_of(row)))
 
 
 def span_columns(store: Store, meaning: str, row_of: Callable[[Row], int]) -> Iterator[TableColumn[Row]]:

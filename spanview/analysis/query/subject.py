@@ -12,7 +12,7 @@ from spanview.analysis.query.values import Number, number_of
 from spanview.analysis.selftime import self_times
 from spanview.index.processes import pid_of_file
 from spanview.index.tree import ROOT
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Subject:
     @property
     def trace_id(self) -> str:
         """The trace's id in hex digits, empty if it is invalid in the file."""
-        return format_trace_id(trace_id) if (trace_id := self.store.trace_table.trace_id(self.trace)) else ""
+        return self.store.trace_table.hex_id(self.trace) or ""
 
     @property
     def span_id(self) -> str:

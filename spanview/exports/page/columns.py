@@ -38,7 +38,6 @@ from spanview.index.arrays import copy_of
 from spanview.index.forest import ROOT, trees_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
-from spanview.model.ids import format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 from spanview.reports.traces_model import has_services, service_text
 
@@ -334,9 +333,7 @@ class Columns:
         processes = np.unique(of_spans * count + own) // max(1, count)
         self._number_names(names)
         return {
-            "id": [
-                format_trace_id(trace_id) if (trace_id := table.trace_id(trace)) else "" for trace in traces.tolist()
-            ],
+            "id": [table.hex_id(trace) or "" for trace in traces.tolist()],
             "name": [self._names.numbers[name if isinstance(name, str) else texts[name]] for name in names],
             "first": self.firsts().tolist(),
             "second": [None if start == NO_TIME else max(0, start) // NS_PER_SECOND for start in starts],

@@ -13,7 +13,6 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
 from spanview.display.units import moment, zone_name
 from spanview.index.part import part_of
-from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 from spanview.reports.calls import calls_report
@@ -98,22 +97,17 @@ def _sentences(
     starts = store.trace_table.start_ns
     among = range(len(starts)) if traces is None else traces
     began = min((starts[trace] for trace in among if starts[trace] != NO_TIME), default=0)
+    ids = [column.json_value for column in report.table.columns if column.name in {"trace_id", "span_id"}]
     for said in report.rows:
         text, heading = said.text[:_MAX_TEXT_LENGTH], HEADINGS.get(said.topic, "")
         if said.topic is Topic.ABOUT:
             # The page writes it as all its times, in the zone that it shows.
             text = text.replace(f"{moment(began)} {zone_name(began)}", f"{moment(began, zone=UTC)}Z")
-        yield [heading, text, said.certainty is Certainty.LIKELY, _shade(said), *_ids(store, said)]
+        yield [heading, text, said.certainty is Certainty.LIKELY, _shade(said), *(id_of(said) for id_of in ids)]
 
 
 def _shade(said: Statement) -> str:
     return said.severity.value if said.severity is not None else "error" if said.topic is Topic.FAILED else ""
-
-
-def _ids(store: Store, said: Statement) -> tuple[str, str]:
-    trace_id = store.trace_table.trace_id(said.trace) if said.trace >= 0 else 0
-    span_id = "" if said.row == NO_ROW else format_span_id(store.spans.span_id[said.row])
-    return (format_trace_id(trace_id) if trace_id else "", span_id)
 
 
 def _reports(

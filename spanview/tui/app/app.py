@@ -20,7 +20,6 @@ from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import SpanviewError, TraceNotFoundError
 from spanview.reports.traces_model import MANY_TRACES
 from spanview.sources.discover import STANDARD_INPUT
@@ -414,8 +413,7 @@ class SpanviewApp(App[None]):
         else:
             first, screen = self.first_screen, self.screen
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
-            trace_id = 0 if trace is None else self._store.trace_table.trace_id(trace)
-            shown = format_trace_id(trace_id) if trace_id else None
+            shown = None if trace is None else self._store.trace_table.hex_id(trace)
             self.again = self._opening._replace(follow=True, query=first.filter.text, trace=shown)
             self.exit()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ def export_traces(store: Store, traces: Sequence[int] | None, name: str, session
     from spanview.sources.unended import unended_in
 
     chosen = range(len(store.trace_table)) if traces is None else traces
-    trace_id = store.trace_table.trace_id(chosen[0]) if len(chosen) == 1 else 0
-    stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "traces"
+    trace_id = store.trace_table.hex_id(chosen[0]) if len(chosen) == 1 else None
+    stem = f"trace-{trace_id[:_DIGITS]}" if trace_id else "traces"
     losses, around = Losses(name), Surroundings(partial(unended_in, session=session), session, paths)
     try:
         path = write_anew(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.cells import name_text
-from spanview.model.ids import format_trace_id
 from spanview.tui.diff.side import MarkedSide
 
 if TYPE_CHECKING:
@@ -20,11 +19,10 @@ _MAX_NAME_LENGTH: Final = 32
 
 def side_of_trace(viewer: Viewer, store: Store, trace: int) -> MarkedSide:
     """Return one trace as a side."""
-    trace_id = store.trace_table.trace_id(trace)
+    trace_id = store.trace_table.hex_id(trace)
     name = viewer.root_name(trace)
     short = name if len(name) <= _MAX_NAME_LENGTH else name_text(name, _MAX_NAME_LENGTH).rstrip()
-    digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-    return MarkedSide(trace, f"trace {digits} {short}", lambda: [trace])
+    return MarkedSide(trace, f"trace {trace_id[:_DIGITS] if trace_id else 'without id'} {short}", lambda: [trace])
 
 
 async def mark_or_compare(viewer: Viewer, side: MarkedSide | None) -> None:

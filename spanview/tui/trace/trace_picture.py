@@ -15,7 +15,6 @@ from spanview.display.tree_text import error_text, trace_title
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 from spanview.sources.unended import unended_in
@@ -258,8 +257,8 @@ def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> st
     from spanview.exports.files import shown_path, write_anew
 
     picture = picture_of(store, model, appearance, MOST_ROWS, answer_in(store, model, appearance))
-    trace_id = store.trace_table.trace_id(model.trace)
-    stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "trace-without-id"
+    trace_id = store.trace_table.hex_id(model.trace)
+    stem = f"trace-{trace_id[:_DIGITS]}" if trace_id else "trace-without-id"
     try:
         path = write_anew(stem, "svg", lambda: svg_chunks([picture]))
     except ExportError as error:

@@ -17,7 +17,6 @@ from spanview.display.trace_words import STILL_COMING, completeness_text
 from spanview.display.units import count, duration, lasted
 from spanview.index.lives import OpenEnd
 from spanview.index.tree import ROOT
-from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
@@ -247,8 +246,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             without_end = self._model.stitched.without_end
             parts.append(completeness_text(is_complete=tree.complete, without_end=without_end))
-        trace_id = table.trace_id(trace)
-        parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
+        parts.append(table.hex_id(trace) or "no trace id")
         if self.viewer.marked is not None and self.viewer.marked.key == trace:
             parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.model.ids import format_trace_id
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ class Copier:
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""
         trace = self._trace()
-        number = 0 if trace is None else self._store.trace_table.trace_id(trace)
-        return format_trace_id(number) if number else ""
+        return "" if trace is None else self._store.trace_table.hex_id(trace) or ""
 
     def copy_trace_id(self) -> None:
         """Copy the trace id."""

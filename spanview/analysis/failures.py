@@ -20,7 +20,7 @@ import numpy as np
 
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import call_names
-from spanview.index.arrays import copy_of
+from spanview.index.arrays import copy_of, rows_within
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 
@@ -63,12 +63,8 @@ def newest_failures(
 
 def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
     """Return the rows of spans with status ERROR."""
-    rows = np.flatnonzero(copy_of(store.spans.status)[: len(store.spans.next_row)] == ERROR)
-    if traces is not None:
-        chosen = np.zeros(len(store.trace_table), np.bool_)
-        chosen[[*traces]] = True
-        rows = rows[chosen[copy_of(store.spans.trace)[rows]]]
-    return rows
+    have_failed = copy_of(store.spans.status)[: len(store.spans.next_row)] == ERROR
+    return rows_within(store.spans, np.flatnonzero(have_failed), traces)
 
 
 def failed_with(

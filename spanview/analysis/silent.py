@@ -21,7 +21,7 @@ from spanview.analysis.ray.unended import Fate, unended_text
 from spanview.analysis.serve.requests import GRPC_OK, GRPC_STATUS, HTTP_STATUS, failure_of_http
 from spanview.analysis.telling import unheard
 from spanview.analysis.trace_lists import FailedSilently
-from spanview.index.arrays import copy_of
+from spanview.index.arrays import copy_of, rows_within
 from spanview.model.codes import CLIENT, ERROR, SERVER
 from spanview.model.times import NO_TIME
 
@@ -141,13 +141,7 @@ def _requests(store: Store, traces: Sequence[int]) -> Places:
     count = len(store.spans.next_row)
     kinds, statuses = copy_of(store.spans.kind)[:count], copy_of(store.spans.status)[:count]
     rows = np.flatnonzero(((kinds == SERVER) | (kinds == CLIENT)) & (statuses != ERROR))
-    if len(traces) == len(store.trace_table):
-        return rows
-    chosen = np.zeros(len(store.trace_table), np.bool_)
-    chosen[np.asarray(traces, np.int64)] = True
-    of_rows = copy_of(store.spans.trace)[rows]
-    kept: Places = rows[(of_rows < len(chosen)) & chosen[np.minimum(of_rows, len(chosen) - 1)]]
-    return kept
+    return rows_within(store.spans, rows, None if len(traces) == len(store.trace_table) else traces)
 
 
 def failure_in(attributes: Mapping[str, Any]) -> SilentFailure | None:

@@ -14,7 +14,7 @@ from spanview.analysis.forest_selftime import exact, times_in
 from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import POWERS, histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
-from spanview.index.arrays import copy_of, values_at
+from spanview.index.arrays import copy_of, rows_within, values_at
 from spanview.index.forest import forest_of
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
@@ -201,11 +201,7 @@ def slowest(
     """Return the rows with one of the wanted numbers that have a duration, slowest first, then by row."""
     spans = store.spans
     count = min(len(column), len(spans.next_row))
-    rows = np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted]))
-    if traces is not None:
-        chosen = np.zeros(len(store.trace_table), np.bool_)
-        chosen[[*traces]] = True
-        rows = rows[chosen[copy_of(spans.trace)[rows]]]
+    rows = rows_within(spans, np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted])), traces)
     starts, ends, are_known = exact(copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows])
     rows, lengths = rows[are_known], (ends - starts)[are_known]
     if len(rows) > limit > 0:

@@ -11,7 +11,7 @@ from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -95,6 +95,11 @@ def process_numbers(
         source, text = divmod(int(pairs[index]), len(texts))
         numbers[index] = processes.number(source, texts[text])
     return numbers.take(indexes)
+
+
+def rows_within(spans: SpanTable, rows: Places, traces: Iterable[int] | None) -> Places:
+    """Return which of some rows are of some traces, None for all."""
+    return rows if traces is None else rows[np.isin(copy_of(spans.trace)[rows], [*traces])]
 
 
 def are_in_order(spans: SpanTable) -> bool:

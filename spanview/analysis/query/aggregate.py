@@ -242,12 +242,6 @@ def _measure(text: str, part: slice) -> tuple[str, bool]:
     return word, True
 
 
-def rows_among(store: Store, query: Query, traces: Collection[int] | None) -> list[int]:
-    """Return the rows of the spans of some traces, None for all, that match."""
-    of_row = store.spans.trace
-    return [row for row in selected_rows(store, query=query) if traces is None or of_row[row] in traces]
-
-
 def values_in(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> list[Number]:
     """Return what spans have of an aggregate's measure, sorted; of a rate, a 1 for each that counts, and a 0."""
     return sorted(value for _, value in values_by_row(store, aggregate, traces))
@@ -257,9 +251,9 @@ def values_by_row(store: Store, aggregate: Aggregate, traces: Collection[int] | 
     """Return the values of `values_in`, each with the row of its span; where spans are counted, a 1 for each."""
     if aggregate.is_attribute:
         return _attributes(store, aggregate, traces)
-    rows = rows_among(store, aggregate.among, traces)
+    rows = selected_rows(store, query=aggregate.among, traces=traces)
     if aggregate.counted is not None:
-        counted = {*rows_among(store, aggregate.counted, traces)}
+        counted = {*selected_rows(store, query=aggregate.counted, traces=traces)}
         return ((row, int(row in counted)) for row in rows)
     if not aggregate.measure:
         return ((row, 1) for row in rows)
@@ -271,7 +265,7 @@ def values_by_row(store: Store, aggregate: Aggregate, traces: Collection[int] | 
 def _attributes(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> Iterator[tuple[int, Number]]:
     among = aggregate.among
     query = Query(among.text, (*among.span_terms, *having(aggregate.measure).span_terms), among.trace_terms)
-    for row in rows_among(store, query, traces):
+    for row in selected_rows(store, query=query, traces=traces):
         for number in map(number_of, values_of(store.span(row), aggregate.measure) or ()):
             if number is not None:
                 yield row, number

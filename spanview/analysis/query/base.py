@@ -106,15 +106,22 @@ class Term:
         return self.of_trace or self.cost is Cost.TREE or isinstance(self.rests_on, OfBelow)
 
 
+def rests_of(term: Term) -> Iterator[OfText | OfNumber | OfState | OfAttribute | OfTexts | OfBelow]:
+    """Yield what decides a term, or each of its parts."""
+    if isinstance(term.rests_on, OfParts):
+        for part in term.rests_on.parts:
+            yield from rests_of(part)
+    elif term.rests_on is not None:
+        yield term.rests_on
+
+
 def of_now(term: Term) -> Iterator[OfNumber | OfState]:
     """Yield what in a term time alone may change: how long a span has run, and whether it still does."""
-    if isinstance(term.rests_on, OfState) or (isinstance(term.rests_on, OfNumber) and term.rests_on.column in _GROWING):
-        yield term.rests_on
-    elif isinstance(term.rests_on, OfParts):
-        for part in term.rests_on.parts:
-            yield from of_now(part)
-    elif isinstance(term.rests_on, OfBelow):
-        yield from of_now(term.rests_on.term)
+    for rest in rests_of(term):
+        if isinstance(rest, OfState) or (isinstance(rest, OfNumber) and rest.column in _GROWING):
+            yield rest
+        elif isinstance(rest, OfBelow):
+            yield from of_now(rest.term)
 
 
 def attributes_of(term: Term) -> Iterator[str]:

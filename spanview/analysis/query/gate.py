@@ -20,11 +20,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS, About
-from spanview.analysis.query.aggregate import COUNT, figure_of, rows_among, values_in
+from spanview.analysis.query.aggregate import COUNT, figure_of, values_in
 from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.misses import NoAttribute, absent_attributes, matches_any, misses_of
 from spanview.analysis.query.parse import RawBelow, RawGroup, RawPart, RawTerm, parse_parts
 from spanview.analysis.query.query import Query, parse_query, query_of
+from spanview.analysis.query.select import selected_rows
 from spanview.analysis.query.values import number_of
 from spanview.analysis.query.written import literally, quoted, written_value
 from spanview.analysis.ray.names import RAN, SUBMITTED
@@ -117,7 +118,7 @@ def compare(store: Store, limited: Limited, traces: Collection[int] | None) -> G
 
 def lacking(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> tuple[Miss, ...]:
     """Return that spans lack what a figure is of, with the attribute that was probably meant; or that none matches."""
-    if not rows_among(store, aggregate.among, traces):
+    if not selected_rows(store, query=aggregate.among, traces=traces):
         return tuple(misses_of(store, aggregate.among, traces))
     key = aggregate.measure
     if not aggregate.is_attribute:
@@ -127,7 +128,7 @@ def lacking(store: Store, aggregate: Aggregate, traces: Collection[int] | None) 
 
 
 def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
-    return len(rows_among(store, query, traces))
+    return len(selected_rows(store, query=query, traces=traces))
 
 
 def _tests(part: RawPart) -> bool:

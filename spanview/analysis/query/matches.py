@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from spanview.analysis.query.base import OfAttribute, OfBelow, OfNumber, OfParts, OfState, OfText, OfTexts
+from spanview.analysis.query.base import OfAttribute, OfBelow, OfNumber, OfParts, OfState, OfText, OfTexts, rests_of
 from spanview.analysis.query.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearch
 from spanview.analysis.query.query import Query
 from spanview.analysis.query.subject import QueryFacts, Subject
@@ -56,8 +56,9 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     undecided: list[Term] = []
     above: dict[OfBelow, Flags] = {}
     for term in query.span_terms:
-        for below in _below(term):
-            above[below] = yield from _are_above(store, below, rows)
+        for below in rests_of(term):
+            if isinstance(below, OfBelow):
+                above[below] = yield from _are_above(store, below, rows)
         verdicts = _verdicts(store, term, rows, _verdicts_above(above, rows), are_traces=False)
         if verdicts is None:
             undecided.append(term)
@@ -69,9 +70,10 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     searches = {
         sought: ByteSearch(sought) if isinstance(sought, OfAttribute) else TextSearch(sought)
         for term in undecided
-        for sought in _sought_by(term)
+        for sought in rests_of(term)
+        if isinstance(sought, OfAttribute | OfTexts)
     }
-    in_bytes = [term for term in undecided if any(True for _ in _sought_by(term))]
+    in_bytes = [term for term in undecided if any(isinstance(rest, OfAttribute | OfTexts) for rest in rests_of(term))]
     others = [term for term in undecided if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
     if not searches:
@@ -199,24 +201,6 @@ def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
         for trace in undecided[verdicts == UNKNOWN].tolist():
             passing[trace] = term.test(Subject(store, facts, trace))
     return passing
-
-
-def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
-    """Yield what a term, or its parts, searches for in the bytes."""
-    if isinstance(term.rests_on, OfAttribute | OfTexts):
-        yield term.rests_on
-    elif isinstance(term.rests_on, OfParts):
-        for part in term.rests_on.parts:
-            yield from _sought_by(part)
-
-
-def _below(term: Term) -> Iterator[OfBelow]:
-    """Yield what a term, or its parts, asks of the spans below."""
-    if isinstance(term.rests_on, OfBelow):
-        yield term.rests_on
-    elif isinstance(term.rests_on, OfParts):
-        for part in term.rests_on.parts:
-            yield from _below(part)
 
 
 def _verdicts(

@@ -131,10 +131,6 @@ def _time_rows(times: NDArray[np.int64]) -> Bytes:
     return rows
 
 
-def _row_of(text: bytes) -> Bytes:
-    return np.frombuffer(text, np.uint8).reshape(1, -1)
-
-
 def _put_rows(buffer: Bytes, places: Places, rows: Bytes) -> None:
     """Put rows of one width, N x width or 1 x width for all the same, at N places of a buffer."""
     width = rows.shape[1]
@@ -431,7 +427,7 @@ class AlikeTexts:
             chosen = np.flatnonzero(matches == number)
             parts = template.first, template.before_own, template.second, template.before_offset, template.third
             for places, part in zip(targets, parts, strict=True):
-                _put_rows(text, places[chosen], _row_of(part))
+                _put_rows(text, places[chosen], np.frombuffer(part, np.uint8).reshape(1, -1))
             for gap in template.gaps:
                 values = rows_at(self.records, records[chosen] + gap.position, gap.width)
                 _put_rows(text, targets[2][chosen] + gap.target, values)

@@ -15,7 +15,6 @@ from spanview.exports.tree_facts import TreeFacts
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.tags import ignore_loss
-from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def jsonl_chunks(
         alike = AlikeTexts(store)
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-        ids = {trace: b"}\n" + trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
+        numbers = {*map(trace_of.__getitem__, share)}
+        ids = {trace: b'}\n{"trace_id":%b,' % dumps_strict(table.hex_id(trace)) for trace in numbers}
         *suffixes, last = map(facts.suffix, share)
         prefixes = [*map(ids.__getitem__, map(trace_of.__getitem__, share))]
         prefixes = [prefixes[0].removeprefix(b"}\n"), *map(add, suffixes, prefixes[1:])]
@@ -79,11 +79,6 @@ def jsonl_chunks(
         yield last + b"}\n"
 
     return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose, forks=forks)
-
-
-def trace_text(trace_id: int) -> bytes:
-    """Return how the line of a span of this trace begins."""
-    return b'{"trace_id":' + dumps_strict(format_trace_id(trace_id) if trace_id else None) + b","
 
 
 def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int], TreeFacts]:

@@ -103,11 +103,8 @@ class SpanTexts:
                         of_span = span_id, parent_id, start_text, end_text, end - start, own_time
                         texts.append(layout.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
                         continue
-            texts.append(self._general(row, own_time, warned))
+            texts.append(dumps_span(span_value(self._store.span(row), own_time, Warnings(warned)), self._lose)[1:-1])
         return texts
-
-    def _general(self, row: int, own: int | None, warnings: int) -> bytes:
-        return dumps_span(span_value(self._store.span(row), own, Warnings(warnings)), self._lose)[1:-1]
 
     def _tail(self, source: int, tail: Tail) -> bytes:
         """Return what an object has from its events to its file."""

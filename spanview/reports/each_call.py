@@ -222,7 +222,8 @@ class CallFacts:
     def outcome_and_place(self, call: Call, cells: int) -> Iterator[Piece]:
         """Yield how a call went, and where it ran, or was submitted."""
         is_bad = self.is_worth_a_look(call)
-        text = self._marked(call)
+        mark = "✖ " if is_bad and self.has_failed(call) else "  " if call.attempts else "◌ "
+        text = mark + self.said_of(call)
         words = max(_LEAST_SAID, min(2 * cells // 3, self.longest_said))
         if call.row in self.notes:
             # It names the process that stands behind it elsewhere.
@@ -240,10 +241,6 @@ class CallFacts:
     def wanted_cells(self) -> int:
         """The cells for all that is said of any call: what it is has two thirds of them, where it is long."""
         return max(self.longest_said + self._longest_place, 3 * self.longest_said // 2 + 1)
-
-    def _marked(self, call: Call) -> str:
-        mark = "✖ " if self.has_failed(call) and self.is_worth_a_look(call) else "  " if call.attempts else "◌ "
-        return mark + self.said_of(call)
 
     def _place(self, call: Call) -> str:
         stem = os.path.splitext(os.path.basename(self.file(call)))[0]

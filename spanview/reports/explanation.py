@@ -44,6 +44,7 @@ from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import CANCELLED, part_of_name, request_id_of, seen_requests, serve_requests
 from spanview.analysis.silent import failed_by_status, failure_in
+from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
 from spanview.display.call_text import waited_for_text
@@ -428,7 +429,7 @@ class _Explanation:
             if share.self_ns < _LEAST_SHARE * whole:
                 continue
             number = self._store.names[share.name]
-            row = self._longest_of(number)
+            row = next(iter(slowest(self._store, self._spans.name, {number}, self._traces, 1)), NO_ROW)
             text = (
                 f"{self._said(share.name)} itself took {duration(share.self_ns)}, {share.self_ns / whole:.0%} of the "
                 f"critical paths of {count(len(self._traces), 'trace')}"
@@ -844,11 +845,6 @@ class _Explanation:
 
     def _said(self, name: str) -> str:
         return sanitise(name, _MAX_NAME).strip()
-
-    def _longest_of(self, name: int) -> int:
-        from spanview.analysis.stats import slowest
-
-        return next(iter(slowest(self._store, self._spans.name, {name}, self._traces, 1)), NO_ROW)
 
 
 class _Groups(defaultdict[tuple[int, str, Certainty], list[int]]):

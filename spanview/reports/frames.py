@@ -66,7 +66,7 @@ def frame_columns(report: AnyReport) -> Iterator[FrameColumn]:
         if column.name:
             for name, schema, value in _parts_of(column):
                 type_ = _type_of(schema)
-                is_json = type_ is FrameType.TEXT and not _is_text(schema)
+                is_json = type_ is FrameType.TEXT and _kinds_of(schema) != {"string"}
                 yield FrameColumn(name, type_, [_plain(value(row), is_json=is_json) for row in report.rows])
 
 
@@ -144,10 +144,6 @@ def _type_of(schema: Mapping[str, Any]) -> FrameType:
         return FrameType(f"{items}s") if items in {"integer", "string"} else FrameType.TEXT
     (kind, *others) = kinds
     return FrameType(kind) if not others and kind in {"integer", "number", "boolean"} else FrameType.TEXT
-
-
-def _is_text(schema: Mapping[str, Any]) -> bool:
-    return _kinds_of(schema) == {"string"}
 
 
 def _plain(value: Any, *, is_json: bool = False) -> Any:

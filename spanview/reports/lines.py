@@ -93,13 +93,9 @@ def markdown_lines(report: AnyReport) -> Iterator[str]:
     """Yield the lines of a table in Markdown, as GitHub reads it."""
     columns: list[TableColumn[Any]] = [column for column in in_whole(report.table).columns if column.is_shown]
     yield _markdown(f"{column.family} {column.head}".strip() for column in columns)
-    yield _markdown("---" if _is_left(column) else "---:" for column in columns)
+    yield _markdown("---" if column.aligns_left or column.parts is not None else "---:" for column in columns)
     for row in report.rows:
         yield _markdown(_cell(column, row) for column in columns)
-
-
-def _is_left(column: TableColumn[Any]) -> bool:
-    return column.aligns_left or column.parts is not None
 
 
 def _cell(column: TableColumn[Row], row: Row) -> str:

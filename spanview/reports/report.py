@@ -141,11 +141,8 @@ def _labels(column: TableColumn[Any]) -> tuple[set[str], set[str], set[str]]:
     """
     parts = [part.removesuffix("_ns") for part in column.name.removesuffix(".change").split(".")]
     ends = {".".join(parts[first:]) for first in range(len(parts))}
-    return {column.name}, ends if _is_main(column) else set(), {column.key, column.key.replace(" ", ".")}
-
-
-def _is_main(column: TableColumn[Any]) -> bool:
-    return not column.name.endswith((".a", ".b", ".ratio"))
+    is_main = not column.name.endswith((".a", ".b", ".ratio"))
+    return {column.name}, ends if is_main else set(), {column.key, column.key.replace(" ", ".")}
 
 
 def _is_nested(schema: Mapping[str, Any]) -> bool:

@@ -166,11 +166,9 @@ class TracesModel:
         parts += ["only failed"] if self.only_failed else []
         if self.picked != (None, None):
             ends = zip(self.picked, ("start", "end"), strict=True)
-            parts.append(" – ".join(edge if ns is None else self._moment(ns) for ns, edge in ends))
+            told = (edge if ns is None else moment(ns, with_date=self.spans_days, digits=3) for ns, edge in ends)
+            parts.append(" – ".join(told))
         return ", ".join(parts)
-
-    def _moment(self, ns: int) -> str:
-        return moment(ns, with_date=self.spans_days, digits=3)
 
     @property
     def is_whole(self) -> bool:
@@ -474,8 +472,10 @@ class TracesModel:
 
     def duration_ns(self, trace: int) -> int:
         """Return nanoseconds from the least start to the greatest end, or to `known_until`; -1 where one is missing."""
-        until_ns, start_ns = self.known_until.get(trace, NO_TIME), self._store.trace_table.start_ns[trace]
-        return max(self._lasted_ns(trace), -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns)
+        lasted_ns, start_ns = self._store.trace_table.duration_ns(trace), self._store.trace_table.start_ns[trace]
+        until_ns = self.known_until.get(trace, NO_TIME)
+        seen_ns = -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns
+        return max(-1 if lasted_ns is None else lasted_ns, seen_ns)
 
     def open_end(self, trace: int) -> OpenEnd | None:
         """Return what is known of the end of a trace that runs, or that something ends which has no end.
@@ -486,10 +486,6 @@ class TracesModel:
         until_ns = self.known_until.get(trace, NO_TIME)
         is_last = end is OpenEnd.RUNS or until_ns - self._store.trace_table.start_ns[trace] == ns
         return end if ns >= 0 and is_last else None
-
-    def _lasted_ns(self, trace: int) -> int:
-        duration_ns = self._store.trace_table.duration_ns(trace)
-        return -1 if duration_ns is None else duration_ns
 
     def root_name(self, trace: int) -> str | None:
         """Return what a trace is called: after its group, a Ray function by its short name; None without a root."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from operator import methodcaller
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.model.codes import CONSUMER
@@ -60,6 +61,9 @@ _OWN_OF_REPLICAS: Final = frozenset({"get_num_ongoing_requests", "is_allocated",
 """Methods of Serve's replicas that it asks by how they are: they run no code of the deployment."""
 _LONG_POLL: Final = re.compile(rf"(?:ProxyActor\.receive_\w+_messages|ServeController\w*\.listen_for_\w+){RAN}")
 
+_SUBMITS, _RUNS = methodcaller("endswith", SUBMITTED), methodcaller("endswith", RAN)
+"""Whether a span with a name submits a call, or runs one."""
+
 
 def call_names(store: Store) -> NameNumbers:
     """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
@@ -68,16 +72,7 @@ def call_names(store: Store) -> NameNumbers:
 
 def numbers_of_calls(names: Interned) -> NameNumbers:
     """Return what `call_names` does of the names of a store."""
-    return names.where(_submits_call), names.where(_runs_call)
-
-
-def _submits_call(name: str) -> bool:
-    """Return whether a span with this name submits a call."""
-    return name.endswith(SUBMITTED)
-
-
-def _runs_call(name: str) -> bool:
-    return name.endswith(RAN)
+    return names.where(_SUBMITS), names.where(_RUNS)
 
 
 def started_attempts(store: Store) -> Places:

@@ -417,10 +417,7 @@ class Running:
         """Return whether a call without an attempt may run, for which no other reason is known."""
         with self._lock:
             self._take_in_new_spans()
-            return self._assess(row)
-
-    def _assess(self, row: int) -> Assessment:
-        return self._told(row) or self._assess_processes(row)
+            return self._told(row) or self._assess_processes(row)
 
     def _assess_processes(self, row: int) -> Assessment:
         if not self._has_no_attempt(row):

@@ -358,7 +358,7 @@ class Columns:
     def _number_names(self, of_traces: Sequence[int | str]) -> None:
         """Give the names numbers: those of each trace are that of itself, then those of its rows."""
         names, texts = self._forest.of("name")[self._walk.positions], self._store.names.texts
-        of_rows = _firsts_of(names)
+        of_rows = np.sort(np.unique(names, return_index=True)[1])
         order = [(int(at), 1, texts[names[at]]) for at in of_rows]
         firsts = zip(self._walk.firsts.tolist(), of_traces, strict=True)
         order += [(first, 0, name if isinstance(name, str) else texts[name]) for first, name in firsts]
@@ -498,12 +498,6 @@ class Columns:
         stretches = np.stack((begins - before, ends - begins), axis=1).ravel().tolist()
         numbers, bounds = self._number_of[owners[firsts]].tolist(), [*(2 * firsts).tolist(), len(stretches)]
         return {number: stretches[first:end] for number, (first, end) in zip(numbers, pairwise(bounds), strict=True)}
-
-
-def _firsts_of(values: NDArray[Any]) -> Places:
-    """Return the first place of each value, in order."""
-    firsts: Places = np.sort(np.unique(values, return_index=True)[1])
-    return firsts
 
 
 def _numbered_by(texts: Texts, values: NDArray[Any], text_of: Callable[[int], str]) -> Places:

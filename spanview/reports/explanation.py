@@ -749,14 +749,14 @@ class _Explanation:
         """Yield what `check` finds in these traces."""
         store, is_whole = self._store, self._is_whole
         asked = store if is_whole else part_of(store, self._traces)
-        rows = {} if is_whole else self._rows_by_ids()
         # What has become of spans is known by the rows of the whole.
-        unended = self._unended if is_whole else {}
-        if not is_whole and self._unended:
-            ids = {self._ids(row): fate for row, fate in self._unended.items()}
-            spans, table = asked.spans, asked.trace_table
-            keys = ((row, (table.trace_id(spans.trace[row]), spans.span_id[row])) for row in range(len(spans)))
-            unended = {row: ids[key] for row, key in keys if key in ids}
+        rows, unended = dict[tuple[int, int], int](), self._unended
+        if not is_whole:
+            of_chosen = (row for row in range(len(self._spans)) if self._spans.trace[row] in self._chosen)
+            rows = {_ids(store, row): row for row in of_chosen}
+            fates = {_ids(store, row): fate for row, fate in self._unended.items()}
+            keys = ((row, _ids(asked, row)) for row in range(len(asked.spans)) if fates)
+            unended = {row: fates[key] for row, key in keys if key in fates}
         report = self._found_before.checked or diagnose(asked, tell, self._session, unended)
         found = [finding for finding in report.findings if is_whole or not self._says_nothing(finding, asked)]
         for topic in (Topic.UNSEEN, Topic.MISSING):
@@ -789,15 +789,8 @@ class _Explanation:
         """Return whether a finding in some traces alone is none: as where others show that calls have failed."""
         if finding.kind is not Kind.NO_ATTEMPT:
             return finding.kind is Kind.SAMPLING
-        failed, spans = {self._ids(row) for row, why in self._known.reasons.items() if why.has_failed}, asked.spans
-        return {(asked.trace_table.trace_id(spans.trace[row]), spans.span_id[row]) for row in finding.rows} <= failed
-
-    def _rows_by_ids(self) -> Mapping[tuple[int, int], int]:
-        chosen, spans = {*self._traces}, self._spans
-        return {self._ids(row): row for row in range(len(spans)) if spans.trace[row] in chosen}
-
-    def _ids(self, row: int) -> tuple[int, int]:
-        return self._store.trace_table.trace_id(self._spans.trace[row]), self._spans.span_id[row]
+        failed = {_ids(self._store, row) for row, why in self._known.reasons.items() if why.has_failed}
+        return {_ids(asked, row) for row in finding.rows} <= failed
 
     @cached_property
     def _growing(self) -> frozenset[int]:
@@ -860,6 +853,10 @@ class _Groups(defaultdict[tuple[int, str, Certainty], list[int]]):
     def in_order(self) -> list[tuple[tuple[int, str, Certainty], list[int]]]:
         """Return the groups, the largest first."""
         return sorted(self.items(), key=lambda group: -len(group[1]))
+
+
+def _ids(store: Store, row: int) -> tuple[int, int]:
+    return store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
 
 
 def _is_of_ray(name: str) -> bool:

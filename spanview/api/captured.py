@@ -74,10 +74,7 @@ class CapturedSpans:
         return len(self.select(query))
 
     def durations_ns(self, query: str) -> list[int]:
-        """Return the durations of those spans that match a query and have ended, in nanoseconds, by start.
-
-        There may be none, of which there is no longest: `assert_some` before says why.
-        """
+        """Return the durations of those spans that match a query and have ended, in nanoseconds, by start."""
         return [span.duration_ns for span in self.select(query) if span.duration_ns is not None]
 
     def critical_path(self) -> list[str]:

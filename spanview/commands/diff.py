@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.change import change_of, changes_of_groups, parse_change, sample_of
@@ -66,11 +65,6 @@ class DiffSide(ComparedSide):
     value: str
     """The whole id of a trace; a query or a PATH as given."""
 
-    @cached_property
-    def all_traces(self) -> Sequence[int]:
-        """Numbers of its traces."""
-        return self.store.traces_in_order() if self.traces is None else self.traces
-
 
 def run(options: Options) -> int:
     """Print what differs between two traces, two queries or two folders.
@@ -119,7 +113,8 @@ def _gates(
 ) -> Iterator[GateRow]:
     """Yield what a change limit says: each group that is beyond it, and how many others there are."""
     if not limit.is_of_groups:
-        a, b = (sample_of(limit, side.store, side.all_traces) for side in sides)
+        each = ((side.store, side.traces) for side in sides)
+        a, b = (sample_of(limit, of, of.traces_in_order() if traces is None else traces) for of, traces in each)
         row = _gate_row(limit, change_of(limit, a, b), None, options)
         lacks = (
             lacking(side.store, limit.aggregate, side.traces)

@@ -136,15 +136,11 @@ def errors(path: PathDiff) -> str:
 
 def _times(path: PathDiff) -> Iterator[str]:
     for figure in ("total_ns", "p50_ns", "p95_ns"):
-        if figure in PERCENTILES and not _has_many(path):
+        if figure in PERCENTILES and not any(side.count > 1 for side in (path.a, path.b) if side):
             yield ""
         else:
             a, _, b = times(path, figure)
             yield _pair(a, b)
-
-
-def _has_many(path: PathDiff) -> bool:
-    return any(side.count > 1 for side in (path.a, path.b) if side)
 
 
 def _pair(a: str, b: str) -> str:

@@ -76,14 +76,10 @@ def _lines(tokens: Sequence[Token]) -> Iterator[str]:
             lines = map(_escaped, token.content.rstrip("\n").split("\n"))
             yield from (_PARAGRAPH, ".RS 4", ".nf", *lines, ".fi", ".RE")
         elif token.type == "inline":
-            yield from _under(macro, _inline(token))
+            # Of headings, the text stands behind the macro.
+            yield (" " if macro in {".SH", ".SS"} else "\n").join((macro, _inline(token)))
             # What follows in an item of a list is indented as its first paragraph is.
             macro = ".IP" if depth else _PARAGRAPH
-
-
-def _under(macro: str, text: str) -> list[str]:
-    """Return a text with its macro: of headings in one line."""
-    return [f"{macro} {text}"] if macro in {".SH", ".SS"} else [macro, text]
 
 
 def _terms(stream: Iterator[Token]) -> Iterator[str]:

@@ -281,15 +281,10 @@ def fact(
     return TableColumn("", name=name, meaning=meaning, schema=schema, json=json, was=was, is_shown=False)
 
 
-def trace_id_column(store: Store, trace_of: Callable[[Row], int]) -> TableColumn[Row]:
-    """Return what only JSON says of a row: which trace it is of; null where the files have no id that can be used."""
-    return fact("trace_id", "its trace", TEXT, lambda row: store.trace_table.hex_id(trace_of(row)))
-
-
 def span_columns(store: Store, meaning: str, row_of: Callable[[Row], int]) -> Iterator[TableColumn[Row]]:
     """Yield what only JSON says of a row: the ids of the trace and of the span that it is shown at."""
     spans = store.spans
-    yield trace_id_column(store, lambda row: spans.trace[row_of(row)])
+    yield fact("trace_id", "its trace", TEXT, lambda row: store.trace_table.hex_id(spans.trace[row_of(row)]))
     yield fact("span_id", meaning, TEXT, lambda row: format_span_id(spans.span_id[row_of(row)]))
 
 

@@ -34,7 +34,6 @@ from spanview.reports.table import (
     histogram_column,
     moments,
     timed,
-    trace_id_column,
 )
 from spanview.reports.traces_model import TracesModel, has_services, service_text
 
@@ -168,7 +167,7 @@ def traces_table(
             {"type": "boolean"},
             partial(of_facts, attrgetter("complete"), None),
         ),
-        trace_id_column(store, lambda trace: trace),
+        fact("trace_id", "its trace", TEXT, store.trace_table.hex_id),
     ]
     return Table(columns, TraceColumn.START, _LEAST_NAME)
 

@@ -74,14 +74,9 @@ class Aggregate:
     is_attribute: bool = False
 
     @property
-    def is_of_spans(self) -> bool:
-        """Whether spans themselves are counted, not something that they have."""
-        return self.function in {COUNT, RATE}
-
-    @property
     def is_time(self) -> bool:
         """Whether it is in nanoseconds."""
-        return not self.is_of_spans and not self.is_attribute
+        return self.function not in {COUNT, RATE} and not self.is_attribute
 
     @property
     def bounds(self) -> tuple[float, float]:

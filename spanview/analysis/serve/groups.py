@@ -105,7 +105,7 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
     failures = Counter(request.failure for request in requests if request.failure is not None)
     return RequestGroup(
         key=requests[0].key,
-        requests=tuple(sorted(requests, key=_slowest_first)),
+        requests=tuple(sorted(requests, key=lambda one: (one.longest_ns is None, -(one.longest_ns or 0), one.rows[0]))),
         errors=failures.total(),
         failure=next((failure for failure, _ in failures.most_common(1)), None),
         total=_spread(totals),
@@ -124,10 +124,6 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
             if field.measured is Measured.TIME
         },
     )
-
-
-def _slowest_first(request: Request) -> tuple[bool, int, int]:
-    return request.longest_ns is None, -(request.longest_ns or 0), request.rows[0]
 
 
 def _spread(times: Iterable[int | None]) -> Spread:

@@ -34,8 +34,6 @@ _CALLS: Final = {
 """Which tool answers `stats --by`, and what it calls that; others are answered by `stats`."""
 _ARGUMENTS: Final = {"-q": "query", "--trace": "trace", "--by": "by", "--since": "since"}
 """What options are called there."""
-_TOOLS: Final = {"tree": "list_traces", "spans": "query_spans"}
-"""Which tools are called after no command."""
 
 
 def call_text(tool: str, arguments: Mapping[str, Any]) -> str:
@@ -56,7 +54,7 @@ def call_of_command(words: str) -> str:
         return call_text("critical_path" if "--bars" in rest else "get_trace", given)
     elif given.get("by") in _CALLS:
         command, given["by"] = _CALLS[given["by"]]
-    return call_text(_TOOLS.get(command, command), given)
+    return call_text({"tree": "list_traces", "spans": "query_spans"}.get(command, command), given)
 
 
 class Recordings:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from spanview.exports.page.columns import Columns
     from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
-    from spanview.reports.explanation import Statement
     from spanview.reports.report import AnyReport
     from spanview.reports.table import TableColumn
 
@@ -99,15 +98,13 @@ def _sentences(
     began = min((starts[trace] for trace in among if starts[trace] != NO_TIME), default=0)
     ids = [column.json_value for column in report.table.columns if column.name in {"trace_id", "span_id"}]
     for said in report.rows:
+        shade = "error" if said.topic is Topic.FAILED else ""
+        shade = shade if said.severity is None else said.severity.value
         text, heading = said.text[:_MAX_TEXT_LENGTH], HEADINGS.get(said.topic, "")
         if said.topic is Topic.ABOUT:
             # The page writes it as all its times, in the zone that it shows.
             text = text.replace(f"{moment(began)} {zone_name(began)}", f"{moment(began, zone=UTC)}Z")
-        yield [heading, text, said.certainty is Certainty.LIKELY, _shade(said), *(id_of(said) for id_of in ids)]
-
-
-def _shade(said: Statement) -> str:
-    return said.severity.value if said.severity is not None else "error" if said.topic is Topic.FAILED else ""
+        yield [heading, text, said.certainty is Certainty.LIKELY, shade, *(id_of(said) for id_of in ids)]
 
 
 def _reports(

@@ -89,7 +89,7 @@ def lasted_text(store: Store, trace: int, tree: TraceTree, unended: Mapping[int,
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
         return so_far(max(until.now_ns - start_ns, lasted_ns or 0))
-    ended_ns, is_open = until.ended_ns, count_without_end(store, tree) > len(known_until(unended))
+    ended_ns, is_open = until.ended_ns, until.may_last or count_without_end(store, tree) > len(known_until(unended))
     if is_open:
         ended_ns = max(ended_ns, last_known_ns(store, tree))
     # A span that begins the trace and has no end says nothing of its length.

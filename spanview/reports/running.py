@@ -39,7 +39,7 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
 
     def age(span: OpenSpan) -> int | None:
         since = known(span.since_ns)
-        return None if since is None else max(0, now_ns - since)
+        return None if since is None else max(0, (known(span.until_ns) or now_ns) - since)
 
     def beside(span: OpenSpan) -> str:
         root = store.trace_table.root_row[spans.trace[span.row]]

@@ -134,7 +134,10 @@ def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_
         look.page.evaluate("hash => { location.hash = hash }", f"{table.trace_id(largest):032x}")
         look.until("document.querySelector('.answer')")
         names = short_names(store.names.texts)
-        assert look.texts(".answer") == [made_visible((answer_texts(answer_of(store, largest), names) or [""])[0])]
+        (answer,) = look.texts(".answer")
+        # A span without an end may have ended later than all others.
+        said = answer.removeprefix("at least ")
+        assert said == made_visible((answer_texts(answer_of(store, largest), names) or [""])[0])
         tree = store.tree(largest)
         if "calls as rows" in look.texts(".bar button"):
             look.press("a")

@@ -161,7 +161,7 @@ def _until(store: Store, trace: int, unended: Mapping[int, Unended]) -> int:
     """Return until when a trace is known to have run; `NO_TIME` where no more is known than when it began."""
     known, table = known_until(unended), store.trace_table
     until_ns = max(known.values(), default=NO_TIME)
-    if len(known) == len(unended):
+    if len(known) == len(unended) and not ran_until(unended).may_last:
         return until_ns
     # What ran until nobody knows when may be what ended last.
     until_ns = max(until_ns, table.end_ns[trace], *map(store.spans.start_ns.__getitem__, unended))
@@ -195,6 +195,8 @@ class OpenSpan:
     """None of a call of which no more is known than that it may wait or run."""
     is_again: bool = False
     """Whether it is a call that is tried again, `since_ns`."""
+    until_ns: int = NO_TIME
+    """When the process of a span was last seen to run, which has ended since; `NO_TIME` of all others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,12 +308,12 @@ class Running:
         Args:
             calls: Those of `open_calls` that are asked about.
         """
-        spans = self._store.spans
-        found = [
-            OpenSpan(row, State.RUNNING, spans.start_ns[row], span.reason, span.pid, span.certainty)
-            for row, span in self.unended(traces).items()
-            if span.fate is Fate.RUNS
-        ]
+        spans, now_ns, found = self._store.spans, time.time_ns(), list[OpenSpan]()
+        for row, span in self.unended(traces).items():
+            if span.fate is Fate.RUNS:
+                until_ns = span.seen_ns if span.seen_ns < now_ns else NO_TIME
+                fate = span.reason, span.pid, span.certainty
+                found.append(OpenSpan(row, State.RUNNING, spans.start_ns[row], *fate, until_ns=until_ns))
         for row, thought in self._open(calls):
             if traces is None or spans.trace[row] in traces:
                 state = State.RUNNING if thought.runs else State.WAITING

@@ -28,7 +28,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import compress
 from types import MappingProxyType
@@ -84,6 +84,8 @@ class Unended:
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
     told_ns: int = NO_TIME
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
+    is_followed: bool = False
+    """Whether it is an attempt that another one of its call followed, before which it had ended."""
 
     @property
     def certainty(self) -> Certainty:
@@ -152,11 +154,15 @@ class RanUntil(NamedTuple):
     """When the last of those that are lost, or were stopped, was known to, or had ended at the latest."""
     is_told: bool = False
     """Whether it is the latter."""
+    may_last: bool = False
+    """Whether one of these may have ended later than that, and than all that has an end."""
 
     def end_at(self, end_ns: int) -> OpenEnd | None:
         """Return what is known of the end of what lasts until a time, and longer than all that has an end."""
         if self.now_ns:
             return OpenEnd.RUNS
+        if self.may_last:
+            return OpenEnd.EARLIEST
         is_last = bool(self.ended_ns) and self.ended_ns == end_ns
         return None if not is_last else OpenEnd.LATEST if self.is_told else OpenEnd.EARLIEST
 
@@ -166,9 +172,10 @@ def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     ended = [span for span in unended.values() if span.fate is not Fate.RUNS]
     now_ns = max(known_until(unended).values(), default=0) if len(ended) < len(unended) else 0
     last = max(ended, key=lambda span: (span.until_ns, not span.is_told), default=None)
+    may_last = not all(span.is_told or span.is_followed for span in ended)
     if last is None or last.until_ns == NO_TIME:
-        return RanUntil(now_ns)
-    return RanUntil(now_ns, last.until_ns, last.is_told and all(span.until_ns != NO_TIME for span in ended))
+        return RanUntil(now_ns, may_last=may_last)
+    return RanUntil(now_ns, last.until_ns, last.is_told and not may_last, may_last)
 
 
 def open_end_of(unended: Mapping[int, Unended], end_ns: int) -> OpenEnd | None:
@@ -204,6 +211,8 @@ class UnendedSpans:
         """What was found lost or stopped, by row."""
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
+        self._newest: dict[int, tuple[int, dict[int, int]]] = {}
+        """By trace, for a version of it, when the newest attempt of each call started, by the call's span id."""
 
     @classmethod
     def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
@@ -214,12 +223,29 @@ class UnendedSpans:
         """Return what has become of each of the newest spans without an end, by row."""
         # One time for all: what runs at once has the same end on a screen.
         now_ns = time.time_ns()
-        return {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
+        found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
+        return {row: replace(span, is_followed=True) if self._is_followed(row) else span for row, span in found.items()}
+
+    def _is_followed(self, row: int) -> bool:
+        """Return whether a span is an attempt that another one of its call followed."""
+        spans = self._store.spans
+        if spans.kind[row] != CONSUMER:
+            return False
+        trace = spans.trace[row]
+        version, newest = self._newest.get(trace, (-1, {}))
+        if version != self._store.trace_table.version(trace):
+            version, newest = self._store.trace_table.version(trace), dict[int, int]()
+            for one in self._store.rows_of_trace(trace):
+                if spans.kind[one] == CONSUMER:
+                    newest[spans.parent_id[one]] = max(spans.start_ns[one], newest.get(spans.parent_id[one], NO_TIME))
+            self._newest[trace] = version, newest
+        return newest.get(spans.parent_id[row], NO_TIME) > spans.start_ns[row]
 
     def _remembered(self, row: int, now_ns: int) -> Unended:
         now, over = self._of(row, now_ns), self._over.get(row)
-        # Ray's log may say only afterwards that a process was ended in order.
-        if now.fate in {Fate.STOPPED, Fate.CANCELLED} or (now.fate is Fate.LOST and (over is None or over.is_likely)):
+        # Ray may say only afterwards that a process was ended in order, or when an attempt had failed.
+        is_news = over is None or over.is_likely or (now.is_told and not over.is_told)
+        if now.fate in {Fate.STOPPED, Fate.CANCELLED} or (now.fate is Fate.LOST and is_news):
             self._over[row] = now
             return now
         return now if over is None or now.fate is Fate.RUNS else over
@@ -243,9 +269,9 @@ class UnendedSpans:
         if life.is_alive:
             return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=now_ns)
         was_alive = self._writers.was_alive(row, writer)
-        if was_alive and not self._writers.has_ended(row, writer, _READING_DELAY_S):
-            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=now_ns)
         seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
+        if was_alive and not self._writers.has_ended(row, writer, _READING_DELAY_S):
+            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=seen_ns)
         if (by_ray := self._by_ray(row, writer.pid, seen_ns)) is not None:
             return by_ray
         told = self._exit_of(row)

@@ -68,6 +68,10 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
             traces = self.live.chosen.traces
             self._asking.queue(lambda _: self._open_spans(traces), self._take)
 
+    def growth_has_changed(self) -> None:
+        """Ask at once: what is said to be lost isn't to run here."""
+        self._ask_again()
+
     def _take(self, spans: Sequence[OpenSpan]) -> None:
         if not self.viewer.paused or not self.rows.items:
             self.rows.table = running_table(self._store, time_ns())

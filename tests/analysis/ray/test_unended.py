@@ -43,6 +43,7 @@ from spanview.display.tree_text import lasted_text
 from spanview.exports.page.columns import Columns
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
+from spanview.model.times import NO_TIME
 from spanview.sources.processes import Processes
 
 if TYPE_CHECKING:
@@ -175,7 +176,8 @@ def test_until_when_a_lost_span_is_known_to_have_run(monkeypatch: pytest.MonkeyP
     assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
     monkeypatch.setattr(time, "time_ns", lambda: EPOCH_NS + 10**11)
     host.end({7})
-    spans.all()
+    # Its end may be unread yet, but it runs no longer.
+    assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
     clock.now = 0.6
     assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
     store = store_with({ENDED: [ended()], STARTED: [begun()]})
@@ -234,6 +236,31 @@ def test_ray_says_until_when_a_lost_call_ran_at_most(failed_us: int | None, know
     assert Columns(store, [trace], unended, pytest.fail).overview["traces"]["lasted"] == {"0": f"{mark} {known} µs"}
 
 
+def test_ray_says_later_when_a_lost_call_had_failed() -> None:
+    """What was seen to be lost has its end at the latest once Ray has written it; one that was tried again, before."""
+    ids, reader, host, clock = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), FakeHost({7}), Clock()
+    build, store = Builder(), Store(reader)
+    fields: dict[str, Any] = {"kind": "CONSUMER", "parent": 1, "resource": HERE, "attributes": ids}
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", resource=HERE)
+    add(store, reader, ENDED, call)
+    add(store, reader, STARTED, build.span("f ray.remote_worker", span=2, start=10, duration=None, **fields))
+    spans = UnendedSpans.of_store(store, host, clock)
+    spans.all()
+    host.end({7})
+    spans.all()
+    clock.now = 0.6
+    (lost,) = spans.all().values()
+    assert (lost.fate, lost.is_told, ran_until({1: lost}).may_last) == (Fate.LOST, False, True)
+    add(store, reader, ENDED, build.span("f ray.remote_worker", span=3, start=200, duration=9, **fields))
+    (lost,) = spans.all().values()
+    assert not ran_until({1: lost}).may_last
+    lines = line_of(TASK, {"1": EPOCH_NS, "12": EPOCH_NS + 90_000}, error="WORKER_DIED")
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
+    (lost,) = spans.all().values()
+    assert (lost.fate, lost.told_ns) == (Fate.LOST, EPOCH_NS + 90_000)
+
+
 def test_what_is_lost_stays_lost() -> None:
     """When the next session of Ray has taken the place of the files, nothing else is said; what comes alive runs."""
     store, host = store_with({ENDED: [ended()], STARTED: [begun()]}), FakeHost(written={ENDED: LAST_NS})
@@ -267,8 +294,12 @@ def test_traces_with_spans_that_run() -> None:
     assert living == running.living_by_unended()
     (runs,) = running.runs_now()
     assert (runs.pid, runs.title, runs.since_ns) == (7, "job", EPOCH_NS + 10_000)
+    assert [span.until_ns for span in running.open_spans(())] == [NO_TIME]
+    before_ns = time.time_ns()
     host.end({7})
     assert running.living().growing
+    # While its end may be unread, its age stands still.
+    assert [EPOCH_NS < span.until_ns < before_ns for span in running.open_spans(())] == [True]
     clock.now = 0.6
     living = running.living()
     assert not living.growing | living.running

@@ -252,7 +252,8 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         starts = [attempt["start_ns"] for attempt in each if attempt["start_ns"] is not None]
         if starts and producer["end_ns"] is not None:
             waits.append(max(0, min(starts) - producer["end_ns"]))
-    timed = [each for each in attempts if None not in (each["start_ns"], each["end_ns"])]
+    begun = [each for each in attempts if each["start_ns"] is not None]
+    timed = [each for each in begun if each["end_ns"] is not None]
     alone = [producer["status"] for producer, each in pairs if not each]
     return {
         "function": name,
@@ -277,7 +278,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "max_concurrency": None
         if generator
         else max(
-            (sum(_runs_at(other, each["start_ns"]) for other in timed) for each in timed),
+            (sum(_runs_at(other, each["start_ns"]) for other in begun) for each in begun),
             default=0,
         ),
         "wait_ns": _percentiles(sorted(waits)),
@@ -298,7 +299,8 @@ def _has_failed_at_last(attempts: list[Record]) -> bool:
 
 def _runs_at(record: Record, time: int) -> bool:
     start, end = record["start_ns"], record["end_ns"]
-    return bool(start == time or start < time < end)
+    # Of what has no end nobody knows how much longer it ran.
+    return bool(start == time or (end is not None and start < time < end))
 
 
 def _percentiles(values: list[int]) -> dict[str, int | None]:

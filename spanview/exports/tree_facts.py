@@ -63,7 +63,9 @@ class TreeFacts:
     def cause(self, row: int) -> str | None:
         """Return what a span waited for, in one word, where that is certain; None without Ray's own events."""
         reason = None if self.told is None else self.told.get(row)
-        return reason.waited_for.name.lower() if reason is not None and reason.is_sure and reason.is_known else None
+        if reason is None or not (reason.is_sure and reason.is_known and reason.is_most):
+            return None
+        return reason.waited_for.name.lower()
 
     def suffix(self, row: int) -> bytes:
         """Return what the object of a span ends with."""

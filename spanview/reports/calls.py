@@ -193,8 +193,9 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     counted(
         "CONCURRENT",
         "max_concurrency",
-        "how many attempts ran at the same time, at most",
+        "the most attempts known to have run at the same time",
         _unless_generator(lambda function: function.max_concurrency),
+        bound=lambda function: "≥ " if function.may_be_more and function.max_concurrency else "",
         json=lambda function: None if function.generator else function.max_concurrency,
         width=13,
         comes=9,

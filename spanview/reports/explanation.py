@@ -20,7 +20,7 @@ from heapq import nlargest
 from itertools import islice, pairwise
 from operator import attrgetter
 from time import time_ns
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -102,6 +102,8 @@ _UNUSUAL_TIMES: Final = 3
 """As many times the median are unusual."""
 _MOST_FAILING: Final = 60
 """Traces whose failed spans are looked at, the newest; of the others, names are counted."""
+_Groups: TypeAlias = defaultdict[tuple[str, str, Certainty], list[int]]
+"""Calls and spans that people know by one name, of which one thing is said, with one certainty, by their rows."""
 _MOST_FAILURES: Final = 8
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
@@ -543,6 +545,8 @@ class _Explanation:
         of_name = np.repeat(counts, counts)
         is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
+        # Of what awaited something without an end nobody knows how long it ran itself.
+        is_unusual &= forest.sums_below(forest.of("end_ns") == NO_TIME)[order] == 0
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
         of_traces = forest.traces[order]
         is_unusual &= own - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
@@ -594,12 +598,12 @@ class _Explanation:
 
     def _failed_without_error(self) -> Iterator[Statement]:
         """Yield what failed, or was lost for good, without a failed span that says so."""
-        calls, groups = self._calls, _Groups()
+        calls, groups = self._calls, _Groups(list)
         for row, why in self._known.reasons_among(filter(self._is_asked, calls.without_attempt)).items():
             if why.has_failed:
-                groups.add(self._spans.name[row], f"failed{{}}: {why.text}", why.certainty, row)
+                self._add(groups, row, f"failed{{}}: {why.text}", why.certainty)
         for row in filter(self._is_asked, calls.told_failures):
-            groups.add(self._spans.name[row], calls.told_failures[row].failed_text, Certainty.CERTAIN, row)
+            self._add(groups, row, calls.told_failures[row].failed_text)
         asked = filter(self._is_asked, self._unended)
         lost = {row for row in asked if self._is_lost(row) and self._spans.trace[row] in self._chosen}
         if lost:
@@ -608,32 +612,38 @@ class _Explanation:
         for row in sorted(lost):
             unended = self._unended[row]
             how = "failed" if unended.is_told else "was lost"
-            groups.add(self._spans.name[row], f"{how}{{}}: {unended.reason}", unended.certainty, row)
+            self._add(groups, row, f"{how}{{}}: {unended.reason}", unended.certainty)
         yield from self._of_groups(Topic.FAILED, groups)
 
     def _answered_so(self) -> Iterator[Statement]:
         """Yield which requests failed by their status codes, though their spans have no error."""
-        groups = _Groups()
+        groups = _Groups(list)
         for row, failure in self._by_status.items():
             if self._is_asked(row):
-                groups.add(
-                    self._spans.name[row], f"failed{{}} without an error: {failure.text}", Certainty.CERTAIN, row
-                )
-        yield from self._of_groups(Topic.FAILED, groups)
+                self._add(groups, row, f"failed{{}} without an error: {failure.text}")
+        yield from self._of_groups(Topic.FAILED, groups, "stats --by serve")
 
     def _cut_off(self) -> Iterator[Statement]:
         """Yield which calls were cut off, as by being cancelled; they end without an error."""
-        groups = _Groups()
+        groups = _Groups(list)
         for row in filter(self._is_asked, cut_off_among(self._store, self._calls.last_attempts)):
             how, _, by = cut_off_text(self._store, row).partition(": ")
-            groups.add(self._spans.name[row], f"was {how} while it ran{{}}: {by}", Certainty.LIKELY, row)
+            self._add(groups, row, f"was {how} while it ran{{}}: {by}", Certainty.LIKELY)
         yield from self._of_groups(Topic.UNSEEN, groups)
 
-    def _of_groups(self, topic: Topic, groups: _Groups) -> Iterator[Statement]:
-        for (name, said, certainty), rows in islice(groups.in_order(), _MOST_FAILURES):
-            text = said.replace("{}", f" {len(rows):,} times" if len(rows) > 1 else "", 1)
-            text = f"{self._short(self._texts[name])} {sanitise(text, _MAX_MESSAGE)}"
+    def _add(self, groups: _Groups, row: int, said: str, certainty: Certainty = Certainty.CERTAIN) -> None:
+        """Put a span to its like; in what is said, `{}` stands for how often."""
+        groups[self._short(self._texts[self._spans.name[row]]), said, certainty].append(row)
+
+    def _of_groups(self, topic: Topic, groups: _Groups, command: str = "stats --by ray") -> Iterator[Statement]:
+        """Yield what is said of each group, the largest first; the command shows those that are left out."""
+        in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
+        for (name, said, certainty), rows in in_order[:_MOST_FAILURES]:
+            times = f" {len(rows):,} times" if len(rows) > 1 else ""
+            text = f"{name} {sanitise(said.replace('{}', times, 1), _MAX_MESSAGE)}"
             yield self._of_row(topic, text, rows[0], "tree --trace {trace}", certainty=certainty)
+        if more := [len(rows) for _, rows in in_order[_MOST_FAILURES:]]:
+            yield Statement(topic, f"{sum(more):,} more, of which something else is said", command)
 
     def _not_within_others(self, traces: Sequence[int]) -> Iterator[int]:
         """Yield failed traces without those within a request of another: a framework began them anew in a replica."""
@@ -691,7 +701,8 @@ class _Explanation:
             if self._is_asked(call.row):
                 by_function[call.function].append(call)
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
-            attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
+            # Ray knows of attempts that left no span.
+            seen, newest = [call for call in retried if len(call.attempts) > 1], retried[-1]
             rows = [row for call in retried for row in call.attempts[-1:]]
             last = [
                 (self._spans.status[row] == ERROR or self._is_lost(row)) and row not in calls.tried_again
@@ -706,17 +717,16 @@ class _Explanation:
                 if any(last) and not so_far
                 else ""
             )
-            calls_text = f"{count(len(retried), 'call')} of {self._short(function + RAN)}"
-            # Ray knows of attempts that left no span.
-            is_seen = attempts > len(retried)
-            pairs = (pair for call in retried for pair in pairwise(call.attempts))
+            attempts, told = sum(len(call.attempts) for call in seen), len(retried) - len(seen)
+            calls_text = f"{count(len(seen) or told, 'call')} of {self._short(function + RAN)}"
+            again = f"{'was' if told == 1 else 'were'} tried again, as Ray says"
+            took = f"took {attempts:,} attempts{so_far}" if seen else again
+            pairs = (pair for call in seen for pair in pairwise(call.attempts))
             if function.endswith("__init__") and all(lived_between(self._store, *pair) for pair in pairs):
-                whose = "its actor was" if len(retried) == 1 else "their actors were"
-                text = f"{calls_text} ran {attempts:,} times: {whose} restarted"
-                text = text if is_seen else f"{calls_text}: {whose} restarted, as Ray says"
-            else:
-                again = f"{'was' if len(retried) == 1 else 'were'} tried again, as Ray says"
-                text = f"{calls_text} {f'took {attempts:,} attempts{so_far}' if is_seen else again}"
+                restarted = "its actor was restarted" if len(retried) == 1 else "their actors were restarted"
+                took = f"ran {attempts:,} times: {restarted}" if seen else f"{restarted}, as Ray says"
+                calls_text += "" if seen else ":"
+            text = f"{calls_text} {took}{f', and {told:,} more {again}' if seen and told else ''}"
             why = self._why_again(newest.attempts) if len(newest.attempts) > 1 else ""
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
@@ -838,21 +848,6 @@ class _Explanation:
 
     def _said(self, name: str) -> str:
         return sanitise(name, _MAX_NAME).strip()
-
-
-class _Groups(defaultdict[tuple[int, str, Certainty], list[int]]):
-    """Spans of one name of which one thing is said, with one certainty, by their rows."""
-
-    def __init__(self) -> None:
-        super().__init__(list)
-
-    def add(self, name: int, said: str, certainty: Certainty, row: int) -> None:
-        """Put a span to its like; in what is said, `{}` stands for how often."""
-        self[name, said, certainty].append(row)
-
-    def in_order(self) -> list[tuple[tuple[int, str, Certainty], list[int]]]:
-        """Return the groups, the largest first."""
-        return sorted(self.items(), key=lambda group: -len(group[1]))
 
 
 def _ids(store: Store, row: int) -> tuple[int, int]:

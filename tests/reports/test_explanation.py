@@ -349,6 +349,37 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
 
 
+def test_what_is_seen_and_what_is_told_to_be_tried_again_are_counted_apart(tmp_path: Path) -> None:
+    """Spans show two attempts of one call; of another one Ray tells of a second, of which no span is here."""
+    build, documents, lines = Builder(), list[Any](), list[bytes]()
+    for number in (1, 2):
+        task = f"{number:02x}" * 8 + "0a" * 16
+        ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        documents.append(build.span("f ray.remote", trace=number, span=1, kind="PRODUCER", duration=5, attributes=ids))
+        for span in range(2, 5 - number):
+            about: dict[str, Any] = {"kind": "CONSUMER", "status": "ERROR" if span + number == 3 else "OK"}
+            ran = build.span("f ray.remote_worker", trace=number, span=span, parent=1, start=90 * span, **about)
+            documents.append(ran | {"attributes": ids})
+        lines.append(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}))
+        lines.append(line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
+    assert said.startswith("1 call of f took 2 attempts, and 1 more was tried again, as Ray says")
+
+
+def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    """Of ten kinds of failures the first are told; how many more there are is said, with what shows them."""
+    build = Builder()
+    answered = {"http.request.method": "GET", "http.response.status_code": 500}
+    spans = [
+        build.span(f"GET /{number}", trace=number + 1, span=1, kind="SERVER", attributes=answered)
+        for number in range(10)
+    ]
+    document = explained(folder_of(tmp_path, spans))
+    *told, more = texts(document, "failed")
+    assert (len(told), more) == (8, "2 more, of which something else is said")
+
+
 def test_what_ray_says_never_ran_leaves_no_doubt() -> None:
     """What waited for what no node has is said of a call that took no more than its submission."""
     first, *_ = texts(explained("-q", "name~never", str(FIXTURES / "ray-events-hook")), "time")
@@ -363,7 +394,7 @@ def test_what_no_worker_has_got_yet_waits(tmp_path: Path) -> None:
     call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
     folder = folder_of(tmp_path, [call, build.span("other", trace=2, duration=3)])
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, dict.fromkeys("12", EPOCH_NS)))
-    said = "5 µs, all submitting f; f waits for a free worker or 1 CPU, as Ray said last"
+    said = "5 µs, all submitting f; f waits for a worker or 1 CPU, as Ray said last"
     assert texts(explained("-q", "name~f", folder), "time")[0] == said
     # As long as it waits, its trace has not ended.
     assert texts(explained(folder), "time")[0] == "the only trace known to have ended, other: 3 µs, all in other"
@@ -489,7 +520,7 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     folder = folder_of(tmp_path, [call, lost, *build.draw("root 0-100", trace=2)])
     document = explained(folder)
     (running,) = texts(document, "running") or [""]
-    text = " ago, has not been seen to run again (its next attempt waits for a free worker or 1 CPU, as Ray says)"
+    text = " ago, has not been seen to run again (its next attempt waits for a worker or 1 CPU, as Ray says)"
     assert (running.startswith("f, tried again "), running.endswith(text)) == (not next_error, not next_error)
     rows = json.loads(spanview("stats", "--by", "running", "--json", folder).output)["rows"]
     assert [(row["state"], row["since_ns"]) for row in rows] == [("waiting", made_ns)] * (not next_error)
@@ -511,7 +542,7 @@ def test_nothing_waits_when_its_job_is_over(tmp_path: Path, *, is_over: bool) ->
     job = {"event_data": {"job_id": "AQAAAA==", "is_dead": is_over}, "source_type": "EXPORT_DRIVER_JOB"}
     (tmp_path / "event_EXPORT_DRIVER_JOB.log").write_text(f"{json.dumps(job)}\n")
     rows = json.loads(spanview("stats", "--by", "running", "--json", folder).output)["rows"]
-    said = ["waits for a free worker or 1 CPU, as Ray says"] * (not is_over)
+    said = ["waits for a worker or 1 CPU, as Ray says"] * (not is_over)
     assert [row["reason"] for row in rows] == said
     # Nor where it was looked for while it waited, as on a screen.
     running = Running(load_store(tmp_path), Processes(str(tmp_path)))

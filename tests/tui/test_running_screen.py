@@ -117,7 +117,7 @@ async def test_what_a_call_waits_for_stands_beside_it() -> None:
         await look.tell(FOLLOWING)
         await look.press("J")
         await look.until_shown("2 running, 2 waiting")
-        assert "waits for a free worker or 1 CPU, as Ray s" in look.lines[look.line_of("huge")]
+        assert "waits for a worker or 1 CPU, as Ray s" in look.lines[look.line_of("huge")]
 
 
 @pytest.mark.usefixtures("host")

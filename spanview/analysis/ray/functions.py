@@ -16,7 +16,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
 from spanview.analysis.ray.told import failed_ns_of, lives_of_actor
-from spanview.analysis.ray.unended import NO_UNENDED, Fate
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, seen_until
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 from spanview.analysis.ray.waited_for import AllAttempts
 from spanview.analysis.ray.waits import cold_starts_of
@@ -78,7 +78,7 @@ class Function:
     runs_ns: Sequence[int] = field(default_factory=list)
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
-    """How many attempts ran at the same time, at most."""
+    """The most attempts that are known to have run at the same time."""
     submits_ns: Sequence[int] = field(default_factory=list)
     """How long each PRODUCER lasted that has an end, sorted, in nanoseconds; without those around another one."""
     retries_ns: Sequence[int] = field(default_factory=list)
@@ -110,6 +110,11 @@ class Function:
     def known_runs_ns(self) -> Sequence[int]:
         """How long its attempts ran; empty for a generator, whose spans don't show it."""
         return () if self.generator else self.runs_ns
+
+    @property
+    def may_be_more(self) -> bool:
+        """Whether more may have run at the same time: it isn't known until when some attempts ran."""
+        return self.attempts > len(self.runs_ns) + self.unknown_runs + self.running
 
     @property
     def wait_parts(self) -> list[tuple[WaitedFor, WaitSum]]:
@@ -249,7 +254,13 @@ def _counted(
     has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
     waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
     waited = _sorted(waits, functions[has_any][has_waited], size)
-    has_times = (started != NO_TIME) & (ended != NO_TIME) & ~has_no_run
+    has_begun = (started != NO_TIME) & ~has_no_run
+    has_times = has_begun & (ended != NO_TIME)
+    # What has no end ran until its process was last seen, at least.
+    known, without = ended.copy(), np.flatnonzero(has_begun & (ended == NO_TIME))
+    seen = seen_until(unended)
+    known[without] = [seen.get(row, NO_TIME) for row in attempts[without].tolist()]
+    at_once = most_at_once_of_each(started[has_begun], known[has_begun], of_attempts[has_begun], size)
     started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
     columns = (
         count_of(functions),
@@ -268,7 +279,7 @@ def _counted(
         waited,
         [sum(of_function) for of_function in waited],
         _sorted(_differences(ended, started), of_runs, size),
-        most_at_once_of_each(started, ended, of_runs, size),
+        at_once,
         _sorted(*_submits(store, calls, functions), size),
         *(_sorted(*between, size) for between in _retries(store, calls, of_attempts)),
     )

@@ -298,7 +298,7 @@ def lanes_in(
     counted = order[
         (within | (outermost == np.arange(len(parents))))[order] & ~is_own[order] & (starts[order] != NO_TIME)
     ]
-    lasts = np.maximum(starts, ends)
+    lasts = np.maximum(starts, known_ends)
     max_concurrency = most_at_once_of_each(starts[counted], lasts[counted], lane[counted], len(keys))
     lanes, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
     for number, index in enumerate(_in_order(store, keys)):

@@ -548,9 +548,9 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "to be run by its worker"
     if lacking := _lacks_of_nodes(tasks, index):
         return f"for {lacking} ({_NO_NODE_HAS} {'all of that' if ', ' in lacking else 'that'})"
-    # Ray tells no more of a node without a free worker than of one without the CPUs.
+    # Ray tells neither of a node without a free worker nor of one that starts one more than of one without the CPUs.
     resources = in_plural(tasks.resources.texts[tasks["resources"][index]])
-    return " or ".join(filter(None, ("for a free worker", resources)))
+    return " or ".join(filter(None, ("for a worker", resources)))
 
 
 def _lacks_of_nodes(tasks: RayTasks, index: int) -> str:

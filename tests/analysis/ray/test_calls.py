@@ -16,10 +16,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import slow_calls
-from builders import Builder, file_of, store_of
+from builders import EPOCH_NS, Builder, file_of, store_of
 from independent_reader import read_folder, read_text, without_doubles
 from span_graphs import forests, graphs
 from spanview.analysis.ray.calls import Outcome, calls_of
+from spanview.analysis.ray.functions import functions_of
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.reports.calls import calls_report
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
@@ -98,6 +100,22 @@ def test_how_many_at_once(times: list[tuple[int, int]], most: int) -> None:
     """What ends as another starts is over; what takes no time is there all the same."""
     store = call_of(*(("f ray.remote_worker", start, end, "UNSET") for start, end in times))
     assert functions(store)[0]["max_concurrency"] == most
+
+
+@pytest.mark.parametrize(("seen_us", "most"), [(20, 1), (35, 2)])
+def test_what_was_lost_ran_beside_others_as_long_as_it_was_seen(seen_us: int, most: int) -> None:
+    """It counts, as what has an end does, until its process was last seen; more may have run at the same time."""
+    build = Builder()
+    calls = [build.span("f ray.remote", span=span, kind="PRODUCER", duration=5) for span in (1, 2)]
+    fields: dict[str, Any] = {"kind": "CONSUMER"}
+    runs = [
+        build.span("f ray.remote_worker", span=3, parent=1, start=10, duration=None, **fields),
+        build.span("f ray.remote_worker", span=4, parent=2, start=30, duration=9, **fields),
+    ]
+    store = store_of(*calls, *runs)
+    lost = Unended(Fate.LOST, "", seen_ns=EPOCH_NS + 1_000 * seen_us)
+    (function,) = functions_of(store, calls_of(store), unended={2: lost})
+    assert (function.max_concurrency, function.may_be_more, len(function.runs_ns)) == (most, True, 1)
 
 
 def test_times_centuries_apart() -> None:

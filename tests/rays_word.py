@@ -147,20 +147,29 @@ class Attempt:
         return self.states.get(_RUNS, ns + 1) <= ns
 
 
-def line_of(task: str, states: Mapping[str, int], *, attempt: int = 0, name: str = "f", error: str = "") -> bytes:
+def line_of(
+    task: str,
+    states: Mapping[str, int],
+    *,
+    attempt: int = 0,
+    name: str = "f",
+    error: str = "",
+    message: str = "",
+) -> bytes:
     """Return a line as Ray writes one of an attempt of a task.
 
     Args:
         task: The id, in hex.
         states: When it entered which, in nanoseconds since 1970.
         error: The type of its error.
+        message: Of that error.
     """
     news = {"state_ts_ns": {state: str(ns) for state, ns in states.items()}, "node_id": _text_of(NODE)}
     info = {"type": "NORMAL_TASK", "func_or_class_name": name, "required_resources": {"CPU": 1}}
     data = {
         "task_id": _text_of(task),
         "attempt_number": attempt,
-        "state_updates": news | ({"error_info": {"error_type": error}} if error else {}),
+        "state_updates": news | ({"error_info": {"error_type": error, "error_message": message}} if error else {}),
         "task_info": info,
     }
     return json.dumps({"event_data": data, "source_type": "EXPORT_TASK"}).encode() + b"\n"

@@ -367,6 +367,30 @@ def test_what_is_seen_and_what_is_told_to_be_tried_again_are_counted_apart(tmp_p
     assert said.startswith("1 call of f took 2 attempts, and 1 more was tried again, as Ray says")
 
 
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("The actor is dead because it was killed by `ray.kill`.", "it was killed by `ray.kill`"),
+        (
+            (
+                "The actor is dead because its worker process has died. Worker exit type: INTENDED_USER_EXIT Worker "
+                "exit detail: Worker exits by an user request. exit_actor() is called."
+            ),
+            "it called exit_actor",
+        ),
+    ],
+)
+def test_why_an_actor_died(tmp_path: Path, message: str, cause: str) -> None:
+    """As Ray's message says it; that the actor itself left stands at its end."""
+    task = "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = Builder().span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    line = line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}, error="ACTOR_DIED", message=message)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    said = texts(explained(folder_of(tmp_path, [call])), "failed")
+    assert said == [f"A.f failed: its actor died ({cause}), as Ray says"]
+
+
 def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:
     """Of ten kinds of failures the first are told; how many more there are is said, with what shows them."""
     build = Builder()

@@ -65,6 +65,7 @@ def no_attempt(facts: Facts) -> Finding:
     """
     none = sum(not why.is_call for why in facts.reasons.values())
     whys = without_attempt(facts.store, facts.reasons)
+    may_run = len(whys.keys() & facts.open_calls)
     whys = {row: why for row, why in whys.items() if row not in facts.open_calls}
     rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
     of_labels = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
@@ -73,7 +74,8 @@ def no_attempt(facts: Facts) -> Finding:
         who = ("the other one" if known else "it") if left == 1 else "the others" if known else "they"
         text = f"{who} {OPEN_TEXT if left == 1 else OPEN_TEXT.replace('was', 'were')}"
         known.append(f"{text} ({_functions(facts, whys, Reason.UNKNOWN.value)})")
-    detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt: {'; '.join(known)}."
+    besides = f", besides {may_run:,} that may still run" if may_run else ""
+    detail = f"{having(len(rows), calls, 'call', 'calls')} no attempt{besides}: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:
         detail += f" In the same process, after {before:,} of these calls, {refused} could not be submitted."

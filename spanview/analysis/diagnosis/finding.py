@@ -86,8 +86,8 @@ class Kind(StrEnum):
         "no_attempt",
         "a call was submitted, but no worker recorded that it ran: it began and has no end (likely), its actor's "
         "constructor failed, or the call waited or ran when the files were written, died, or could never start. Calls "
-        "that may still run, as far as processes show, don't count, unless they wait for what no node has. If all "
-        "reasons are known, the advice is to fix the earlier failures",
+        "that may still run, as far as processes show, don't count, unless they wait for what no node has. A warning "
+        "where one has failed by itself. If all reasons are known, the advice is to fix the earlier failures",
         "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "
         "what a call needs. Calls that were cancelled, killed with `ray.kill`, or need resources that no node has "
         "never get one; Ray's own events say what became of each, where it is asked to write them "

@@ -521,6 +521,8 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
 
 def _cause_in(message: str) -> str:
     """Return why an actor died, in a clause, as Ray's message says it; a text from a file."""
+    if "exit_actor() is called" in message:
+        return "it called exit_actor"
     cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
     # An owner that ended in order, as a driver, has ended its actors.
     cause = cause.replace("has died", "ended") if _IN_ORDER in message else cause

@@ -189,7 +189,8 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     began = int(match[2]) * 1_000_000 if match else 0
     attempt = next(each for each in task if each.begun_ns <= start)
     spans, names = store.spans, store.names.texts
-    beside = [other for other in range(len(spans)) if spans.source[other] == spans.source[row]]
+    # What has no end stands in a file of its own.
+    beside = [other for other in range(len(spans)) if spans.process[other] == spans.process[row]]
     ran = [other for other in beside if names[spans.name[other]].endswith(RAN) and spans.start_ns[other] <= start]
     if not attempt.worker:
         # Neither its caller nor its worker has written where it ran: its file shows what ran there before.

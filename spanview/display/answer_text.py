@@ -84,7 +84,8 @@ def as_far_as_known(texts: Sequence[str], end: OpenEnd | None, *, is_first: bool
         is_first: Whether the trace has lasted longer by now than what is said of.
     """
     lead = "the first " if is_first else "" if end is None else f"{end.value} "
-    return [lead + text for text in texts]
+    # Where no time is known, nothing but doubts is said.
+    return [lead + text if text[:1].isdigit() else text for text in texts]
 
 
 def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:

@@ -38,6 +38,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import Reason, open_calls
+from spanview.analysis.ray.told import told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
@@ -609,8 +610,14 @@ class _Explanation:
         if lost:
             lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*calls.last_attempts.tolist()}
             lost -= calls.tried_again
+        # What a call's caller heard is what became of its last attempt, which may have left no span.
+        callers = dict(zip(calls.last_attempts.tolist(), calls.rows[calls.counts > 0].tolist(), strict=True))
+        told = told_outcomes(self._store, [callers[row] for row in lost if row in callers])
         for row in sorted(lost):
-            unended = self._unended[row]
+            unended, outcome = self._unended[row], told.get(callers.get(row, NO_ROW))
+            if outcome is not None and outcome.outcome.has_failed:
+                self._add(groups, row, f"failed{{}}: {outcome.as_ray_says}")
+                continue
             how = "failed" if unended.is_told else "was lost"
             self._add(groups, row, f"{how}{{}}: {unended.reason}", unended.certainty)
         yield from self._of_groups(Topic.FAILED, groups)
@@ -712,7 +719,7 @@ class _Explanation:
             so_far = " so far" if traces & self._growing else ""
             ended = (
                 f"the last one {'was lost, too' if self._is_lost(rows[0]) else 'failed'}"
-                if len(last) == 1 and last[0]
+                if len(last) == 1 and last[0] and seen
                 else f"{count(sum(last), 'call')} failed for good"
                 if any(last) and not so_far
                 else ""

@@ -302,8 +302,9 @@ class TraceModel:
 
     @property
     def open_end(self) -> OpenEnd | None:
-        """What is known of its end, where something runs, or was lost or stopped, and nothing has gone on longer."""
-        return self.ran_until.end_at(self.whole.end_ns)
+        """What is known of its end, where something runs, or was lost or stopped, and may have gone on longer."""
+        # A window is never empty: where nothing but a start is known, nothing is known of an end.
+        return self.ran_until.end_at(self.whole.end_ns) if self.whole.length_ns > 1 else None
 
     @property
     def whole(self) -> Window:

@@ -278,7 +278,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
                 has_contents = sum(1 for file in files if file.bytes and not file.events)
                 spanless = f"; {count(has_contents, 'file')} of another kind, under Check" if has_contents else ""
                 if any(file.events for file in files):
-                    spanless += "; Ray's own events are, but the spans are in another folder"
+                    elsewhere = "" if state.following else ", but the spans are in another folder"
+                    spanless += f"; Ray's own events are there{elsewhere}"
                 lines = [f"no spans {'yet' if state.following else 'here'}{spanless}", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
 

@@ -280,6 +280,8 @@ def typical_answers(
         open_calls = open_among(store, known.reasons).union(
             row for row, why in known.reasons.items() if why.may_run and why.outcome and not why.outcome.is_over
         )
+        later = known.calls.later_outcomes
+        open_calls |= {row for row, told in later.items() if not (told.is_over or told.outcome.has_failed)}
         without = np.append(without, np.array([*open_calls], np.int64))
     open_traces = copy_of(store.spans.trace)[without]
     has_open[open_traces[open_traces < size]] = True

@@ -523,7 +523,8 @@ class _Explanation:
                 text, others = f"{name}, {since} {age} ago, has not been seen to run{again}", count(more, "other call")
                 others += f" {'has' if more == 1 else 'have'} not, either"
             text += f" ({sanitise(oldest.text, _MAX_MESSAGE)}){f'; {others}' if more else ''}"
-            certainty = oldest.certainty or Certainty.LIKELY
+            # That it hasn't been seen to run is so, whatever became of it.
+            certainty = oldest.certainty or Certainty.CERTAIN
             yield self._of_row(Topic.RUNNING, text, oldest.row, "stats --by running", certainty=certainty)
 
     # -- what is out of the ordinary ---------------------------------------------------------------------------------
@@ -602,7 +603,7 @@ class _Explanation:
         calls, groups = self._calls, _Groups(list)
         for row, why in self._known.reasons_among(filter(self._is_asked, calls.without_attempt)).items():
             if why.has_failed:
-                self._add(groups, row, f"failed{{}}: {why.text}", why.certainty)
+                self._add(groups, row, _failed_text(why.text), why.certainty)
         for row in filter(self._is_asked, calls.told_failures):
             self._add(groups, row, calls.told_failures[row].failed_text)
         asked = filter(self._is_asked, self._unended)
@@ -616,7 +617,7 @@ class _Explanation:
         for row in sorted(lost):
             unended, outcome = self._unended[row], told.get(callers.get(row, NO_ROW))
             if outcome is not None and outcome.outcome.has_failed:
-                self._add(groups, row, f"failed{{}}: {outcome.as_ray_says}")
+                self._add(groups, row, _failed_text(outcome.as_ray_says))
                 continue
             how = "failed" if unended.is_told else "was lost"
             self._add(groups, row, f"{how}{{}}: {unended.reason}", unended.certainty)
@@ -712,7 +713,8 @@ class _Explanation:
             seen, newest = [call for call in retried if len(call.attempts) > 1], retried[-1]
             rows = [row for call in retried for row in call.attempts[-1:]]
             last = [
-                (self._spans.status[row] == ERROR or self._is_lost(row)) and row not in calls.tried_again
+                (self._spans.status[row] == ERROR or self._is_lost(row))
+                and row not in calls.tried_again | calls.withdrawn
                 for row in rows
             ]
             traces = {self._spans.trace[row] for row, has_failed in zip(rows, last, strict=True) if has_failed}
@@ -859,6 +861,12 @@ class _Explanation:
 
 def _ids(store: Store, row: int) -> tuple[int, int]:
     return store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
+
+
+def _failed_text(why: str) -> str:
+    """Return that a call failed, or was cancelled, which is no failure of its own; `{}` stands for how often."""
+    how, is_cancelled, more = why.partition("it was cancelled")
+    return f"was cancelled{{}}{more}" if is_cancelled and not how else f"failed{{}}: {why}"
 
 
 def _is_of_ray(name: str) -> bool:

@@ -41,6 +41,11 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
         since = known(span.since_ns)
         return None if since is None else max(0, (known(span.until_ns) or now_ns) - since)
 
+    def state(span: OpenSpan) -> str:
+        if span.certainty is None:
+            return "may wait"
+        return f"{span.state}{'?' * (span.certainty is Certainty.LIKELY)}"
+
     def beside(span: OpenSpan) -> str:
         root = store.trace_table.root_row[spans.trace[span.row]]
         where = "" if root in {NO_ROW, span.row} else f"in {names[spans.name[root]]}"
@@ -67,7 +72,7 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
                 "running or waiting",
                 lambda span: span.state.value,
                 10,
-                text=lambda span: f"{_MARKS[span.state]} {span.state}{'?' * (span.certainty is not Certainty.CERTAIN)}",
+                text=lambda span: f"{_MARKS[span.state]} {state(span)}",
                 style=lambda span: "accent" if span.state is State.RUNNING else "dim",
                 gap=2,
                 schema=TEXT,

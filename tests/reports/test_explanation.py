@@ -391,7 +391,14 @@ def test_why_an_actor_died(tmp_path: Path, message: str, cause: str) -> None:
     assert said == [f"A.f failed: its actor died ({cause}), as Ray says"]
 
 
-def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "said", "ended"),
+    [
+        ("ACTOR_DIED", "A.f failed: its actor died, as Ray says", "; 1 call failed for good"),
+        ("TASK_CANCELLED", "A.f was cancelled, as Ray says", ""),
+    ],
+)
+def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: str, said: str, ended: str) -> None:
     """The attempt whose span is here was lost; of the next one, which never began, Ray says why the call failed."""
     task = "35" * 8 + "0a" * 16
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
@@ -401,11 +408,11 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path) -> None
     ran = build.span("A.f ray.remote_worker", span=2, parent=1, start=20, duration=None, **about)
     times = {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 50_000}
     again = {"1": EPOCH_NS + 60_000, "12": EPOCH_NS + 90_000}
-    lines = line_of(task, times, error="ACTOR_UNAVAILABLE"), line_of(task, again, attempt=1, error="ACTOR_DIED")
+    lines = line_of(task, times, error="ACTOR_UNAVAILABLE"), line_of(task, again, attempt=1, error=error)
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     document = explained(folder_of(tmp_path, [call, ran]))
-    assert texts(document, "failed") == ["A.f failed: its actor died, as Ray says"]
-    assert texts(document, "retried") == ["1 call of A.f was tried again, as Ray says; 1 call failed for good"]
+    assert texts(document, "failed") == [said]
+    assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
 
 
 def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ async def test_what_runs_and_waits_oldest_first(host: FakeHost) -> None:
     async with looking_at(data=running(), size=(120, 30)) as look:
         await look.tell(FOLLOWING)
         await look.press("J")
-        await look.until_shown("2 running, 0 waiting, 1 may wait or run", "◌ waiting?")
+        await look.until_shown("2 running, 0 waiting, 1 may wait or run", "◌ may wait")
         assert rows_of(look) == [["running", "job"], ["waiting", "f ray.remote"], ["running", "load"]]
         assert "running: its process (pid 7) is alive" in look.text
         assert "in job" in look.lines[look.line_of("load")]
@@ -98,7 +98,7 @@ async def test_what_the_name_of_a_worker_shows(host: FakeHost) -> None:
         host.titles[8] = "f"
         await look.tell(FOLLOWING)
         await look.press("J")
-        await look.until_shown("0 running, 0 waiting, 1 may wait or run", "◌ waiting?", "may run: its caller, pid 9")
+        await look.until_shown("0 running, 0 waiting, 1 may wait or run", "◌ may wait", "may run: its caller, pid 9")
         host.titles[8] = "IDLE"
         await look.until_shown("0 running, 1 waiting", "waiting, likely: doesn't run here: no Ray worker is ray::f")
 

@@ -20,7 +20,7 @@ from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.exits import CUT_OFF, cut_off_among, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
-from spanview.analysis.ray.told import CallOutcome, failures_told, followed_attempts, told_tasks
+from spanview.analysis.ray.told import CallOutcome, failures_told, later_outcomes, told_tasks
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -154,14 +154,28 @@ class Calls:
         return self.attempts[self.firsts[1:][self.counts > 0] - 1]
 
     @cached_property
-    def tried_again(self) -> frozenset[int]:
-        """The rows of last attempts that failed or were lost, and that another one follows, as Ray says."""
+    def later_outcomes(self) -> Mapping[int, ToldOutcome]:
+        """What became, as Ray says, of the newest attempts that left no span, by the rows of the last ones that did.
+
+        Those had failed, or were lost.
+        """
         if self.store.ray is None:
-            return frozenset()
+            return {}
         lasts, rows = self.last_attempts, self.rows[self.counts > 0]
         spans = self.store.spans
         is_over = (copy_of(spans.status)[lasts] == ERROR) | (copy_of(spans.end_ns)[lasts] == NO_TIME)
-        return followed_attempts(self.store, lasts[is_over], rows[is_over])
+        return later_outcomes(self.store, lasts[is_over], rows[is_over])
+
+    @cached_property
+    def tried_again(self) -> frozenset[int]:
+        """The rows of last attempts that failed or were lost, and that another one follows that hasn't failed."""
+        return frozenset(row for row, told in self.later_outcomes.items() if not told.outcome.has_failed)
+
+    @cached_property
+    def withdrawn(self) -> frozenset[int]:
+        """The rows of last attempts that failed or were lost, and whose next one was cancelled."""
+        cancelled = CallOutcome.CANCELLED
+        return frozenset(row for row, told in self.later_outcomes.items() if told.outcome is cancelled)
 
     @property
     def to_be_seen_again(self) -> list[int]:

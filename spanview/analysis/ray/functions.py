@@ -15,7 +15,7 @@ from spanview.analysis.ray.exits import cut_off_among, exits_among, is_cancelled
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
-from spanview.analysis.ray.told import failed_ns_of, lives_of_actor
+from spanview.analysis.ray.told import CallOutcome, failed_ns_of, lives_of_actor
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, seen_until
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 from spanview.analysis.ray.waited_for import AllAttempts
@@ -60,11 +60,14 @@ class Function:
     ended: int = 0
     """Calls whose last attempt ended without an error, and was neither cut off nor cancelled."""
     running: int = 0
-    """Calls whose last attempt runs, as its process shows, or is followed by another one, as Ray says."""
+    """Calls whose last attempt runs, as its process shows, or of which no span is here, as Ray says."""
     lost: int = 0
     """Calls whose last attempt was lost with its process."""
     no_end: int = 0
-    """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
+    """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs.
+
+    Those that are tried again, too, as Ray says, as long as nothing says that their next attempt runs.
+    """
     cut_off: int = 0
     """Calls whose last attempt was cut off, as its process was told to end."""
     cancelled: int = 0
@@ -232,14 +235,19 @@ def _counted(
     is_open = np.zeros(len(calls), np.bool_)
     is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
     fates = (Fate.RUNS, Fate.LOST, Fate.CANCELLED)
-    runs, is_lost, was_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
-    is_followed = np.zeros(len(calls), np.bool_)
-    is_followed[has_any] = np.isin(attempts[last], [*calls.tried_again])
-    is_lost, runs = is_lost & ~is_followed, runs | is_followed
-    is_lasting = is_refused | is_lost
-    is_told = np.isin(attempts[last], [*calls.told_failures])
-    is_lasting[has_any] |= (has_failed[last] | is_told) & ~is_followed[has_any]
-    has_ended[has_any] &= ~is_told
+    of_fates = ([row for row, span in unended.items() if span.fate is fate] for fate in fates)
+    runs, is_lost, was_cancelled = (_have_last(calls, rows) & is_open for rows in of_fates)
+    run_again = [row for row, told in calls.later_outcomes.items() if told.outcome is CallOutcome.RUNNING]
+    again = calls.tried_again, calls.withdrawn, run_again
+    is_followed, is_withdrawn, runs_again = (_have_last(calls, rows) for rows in again)
+    is_lost, runs = is_lost & ~(is_followed | is_withdrawn), runs | runs_again
+    was_cancelled |= is_withdrawn
+    is_open |= is_followed
+    is_told = _have_last(calls, calls.told_failures)
+    is_lasting = is_refused | is_lost | is_told
+    is_lasting[has_any] |= has_failed[last]
+    is_lasting &= ~(is_followed | is_withdrawn)
+    has_ended &= ~is_told
     has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:
@@ -254,13 +262,8 @@ def _counted(
     has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
     waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
     waited = _sorted(waits, functions[has_any][has_waited], size)
-    has_begun = (started != NO_TIME) & ~has_no_run
-    has_times = has_begun & (ended != NO_TIME)
-    # What has no end ran until its process was last seen, at least.
-    known, without = ended.copy(), np.flatnonzero(has_begun & (ended == NO_TIME))
-    seen = seen_until(unended)
-    known[without] = [seen.get(row, NO_TIME) for row in attempts[without].tolist()]
-    at_once = most_at_once_of_each(started[has_begun], known[has_begun], of_attempts[has_begun], size)
+    at_once = _most_at_once(calls, unended, np.where(has_no_run, NO_TIME, started), ended, of_attempts, size)
+    has_times = (started != NO_TIME) & (ended != NO_TIME) & ~has_no_run
     started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
     columns = (
         count_of(functions),
@@ -289,12 +292,21 @@ def _counted(
     return counted
 
 
-def _have_fate(calls: Calls, unended: Mapping[int, Unended], fate: Fate) -> Flags:
-    """Return of which calls the last attempt has no end and has met a fate."""
-    rows = [row for row, span in unended.items() if span.fate is fate]
+def _have_last(calls: Calls, rows: Iterable[int]) -> Flags:
+    """Return which calls have one of some attempts as their last one."""
     flags = np.zeros(len(calls), np.bool_)
-    flags[calls.counts > 0] = np.isin(calls.attempts[calls.firsts[1:][calls.counts > 0] - 1], rows)
+    flags[calls.counts > 0] = np.isin(calls.last_attempts, [*rows])
     return flags
+
+
+def _most_at_once(  # noqa: PLR0913, PLR0917 - columns of attempts
+    calls: Calls, unended: Mapping[int, Unended], starts: Places, ends: Places, groups: Places, size: int
+) -> list[int]:
+    """Return how many attempts of each group ran at once: those without an end until their process was last seen."""
+    seen, ends, without = seen_until(unended), ends.copy(), np.flatnonzero(ends == NO_TIME)
+    ends[without] = [seen.get(row, NO_TIME) for row in calls.attempts[without].tolist()]
+    begun = starts != NO_TIME
+    return most_at_once_of_each(starts[begun], ends[begun], groups[begun], size)
 
 
 def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:

@@ -441,17 +441,21 @@ def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:
     return {int(calls[index]): _outcome_of(told.tasks, int(found[index])) for index in failed.tolist()}
 
 
-def followed_attempts(store: Store, rows: Places, calls: Places) -> frozenset[int]:
-    """Return the rows of attempts that others follow of which Ray doesn't say that they failed."""
+def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldOutcome]:
+    """Return what became of the newest attempts of calls, by the rows of the last ones that left spans before these.
+
+    Args:
+        rows: The last attempts.
+        calls: The rows of their calls.
+    """
     told = told_tasks(store)
     if told is None or not len(told.tasks) or not len(rows):
-        return frozenset()
+        return {}
     own, newest = told.of_attempts(rows, calls), told.of_calls(calls)
-    chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest != UNKNOWN_TASK) & (own != newest))
-    outcomes = (_outcome_of(told.tasks, index).outcome for index in newest[chosen].tolist())
-    return frozenset(
-        row for row, outcome in zip(rows[chosen].tolist(), outcomes, strict=True) if not outcome.has_failed
-    )
+    # Of an actor that was created and started again, what counts is that it was created: that came before.
+    chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest > own))
+    pairs = zip(rows[chosen].tolist(), newest[chosen].tolist(), strict=True)
+    return {row: _outcome_of(told.tasks, index) for row, index in pairs}
 
 
 def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:

@@ -476,7 +476,10 @@ class AllAttempts:
         if process is not None:
             chosen = chosen[self._processes[chosen] == process]
         begun, ended = np.maximum(self._starts[chosen], since_ns), np.minimum(self._ends[chosen], until_ns)
-        return len(chosen), Covered.by(begun.tolist(), ended.tolist()).sums[-1]
+        # Of a call whose file isn't here each attempt counts.
+        callers = self._callers[chosen]
+        calls = len(np.unique(callers[callers != _NO_CALL])) + int((callers == _NO_CALL).sum())
+        return calls, Covered.by(begun.tolist(), ended.tolist()).sums[-1]
 
     @cached_property
     def _by_name(self) -> tuple[Places, Places, NDArray[Any]]:

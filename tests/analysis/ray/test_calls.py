@@ -16,12 +16,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import slow_calls
-from builders import EPOCH_NS, Builder, file_of, store_of
+from builders import EPOCH_NS, Builder, MemoryReader, file_of, store_of, store_of_files
 from independent_reader import read_folder, read_text, without_doubles
+from rays_word import NODE, line_of
 from span_graphs import forests, graphs
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.unended import Fate, Unended
+from spanview.formats.decoder import Decoder
 from spanview.reports.calls import calls_report
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 
     from builders import Document
     from spanview.index.store import Store
-
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 RECORDINGS: Final = sorted(folder.name for folder in FIXTURES.iterdir() if (folder / "spans").is_dir())
 _ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
@@ -116,6 +117,35 @@ def test_what_was_lost_ran_beside_others_as_long_as_it_was_seen(seen_us: int, mo
     lost = Unended(Fate.LOST, "", seen_ns=EPOCH_NS + 1_000 * seen_us)
     (function,) = functions_of(store, calls_of(store), unended={2: lost})
     assert (function.max_concurrency, function.may_be_more, len(function.runs_ns)) == (most, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("states", "error", "counts"),
+    [
+        # It waits for its next attempt, which is none that runs; it runs; it was cancelled; it failed for good.
+        ({"1": 60}, "", {"no_end": 1}),
+        ({"1": 60, "8": 70}, "", {"running": 1}),
+        ({"1": 60, "12": 80}, "TASK_CANCELLED", {"cancelled": 1}),
+        ({"1": 60, "12": 80}, "WORKER_DIED", {"lost": 1, "failed": 1}),
+    ],
+)
+def test_what_became_of_the_next_attempt_counts(states: dict[str, int], error: str, counts: dict[str, int]) -> None:
+    """Where Ray says it of one that left no span; the last one that did was lost."""
+    task = "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    build, reader = Builder(), MemoryReader()
+    fields: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids, "duration": None}
+    ran = build.span("f ray.remote_worker", span=2, parent=1, start=20, **fields)
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    store = store_of_files({"spans/7.json": file_of([call, ran])}, reader=reader)
+    first = {state: EPOCH_NS + 1_000 * us for state, us in {"1": 0, "8": 20, "12": 50}.items()}
+    second = {state: EPOCH_NS + 1_000 * us for state, us in states.items()}
+    lines = line_of(task, first, error="WORKER_DIED") + line_of(task, second, attempt=1, error=error)
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
+    (function,) = functions_of(store, calls_of(store), unended={1: Unended(Fate.LOST, "")})
+    names = ("ended", "running", "lost", "no_end", "cancelled", "failed", "cut_off")
+    assert {name: count for name in names if (count := getattr(function, name))} == counts
 
 
 def test_times_centuries_apart() -> None:

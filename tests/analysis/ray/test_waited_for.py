@@ -401,7 +401,7 @@ _CHAIN: Final = f"{_EARLIER}7 f < 10-11\n8 g < 11-12\n1 h < 12-13\n"
             "f ran 387 ms",
         ),
         (f"{_CHAIN}2 f > 13-400\n2 g > 460-490\n2 h > 491-492", "g waited 447 ms, cause unknown"),
-        (f"{_CHAIN}2 g > 13-20\n2 g > 100-490\n2 h > 491-492", "2 calls of g ran 397 ms"),
+        (f"{_CHAIN}2 g > 13-20\n2 g > 100-490\n2 h > 491-492", "g ran 397 ms"),
         (
             f"{_ACTOR}{_QUEUED}2 A.f#1 > 12-112\n2 A.f#2 > 113-213\n2 A.f#3 > 214-314",
             "2 other calls of it ran 200 ms there",

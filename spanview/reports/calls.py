@@ -84,10 +84,18 @@ _RETRIED: Final = _number(
 _NO_ATTEMPT: Final = _number(
     "NO ATTEMPT", "no_attempt", "calls without an error that were not seen to run", width=12, style="warning", goes=1
 )
-_RUNNING: Final = _number("RUNNING", "running", "calls whose last attempt is running, as its process shows", width=9)
+_RUNNING: Final = _number(
+    "RUNNING",
+    "running",
+    "calls whose last attempt is running, as its process shows, or Ray of one without a span",
+    width=9,
+)
 _LOST: Final = _number("LOST", "lost", "calls whose last attempt was lost with its process", width=7, style="error")
 _NO_END: Final = _number(
-    "NO END", "no_end", "calls whose last attempt has no end, and no process shows whether it runs", width=9
+    "NO END",
+    "no_end",
+    "calls whose last attempt has no end, and nothing shows whether it runs, or that wait to be tried again",
+    width=9,
 )
 _CUT_OFF: Final = _number(
     "CUT OFF", "cut_off", "calls whose last attempt was cut off, as its process was told to end", width=9

@@ -87,14 +87,14 @@ _NO_ATTEMPT: Final = _number(
 _RUNNING: Final = _number(
     "RUNNING",
     "running",
-    "calls whose last attempt is running, as its process shows, or Ray of one without a span",
+    "calls whose last attempt is running, as its process shows, or as Ray says of one that left no span",
     width=9,
 )
 _LOST: Final = _number("LOST", "lost", "calls whose last attempt was lost with its process", width=7, style="error")
 _NO_END: Final = _number(
     "NO END",
     "no_end",
-    "calls whose last attempt has no end, and nothing shows whether it runs, or that wait to be tried again",
+    "calls that wait to be tried again, or whose last attempt has no end, and nothing shows whether it runs",
     width=9,
 )
 _CUT_OFF: Final = _number(
@@ -203,7 +203,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         "max_concurrency",
         "the most attempts known to have run at the same time",
         _unless_generator(lambda function: function.max_concurrency),
-        bound=lambda function: "≥ " if function.may_be_more and function.max_concurrency else "",
+        bound=lambda function: "≥ " if function.unknown_ends and function.max_concurrency else "",
         json=lambda function: None if function.generator else function.max_concurrency,
         width=13,
         comes=9,

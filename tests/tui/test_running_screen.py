@@ -103,6 +103,29 @@ async def test_what_the_name_of_a_worker_shows(host: FakeHost) -> None:
         await look.until_shown("0 running, 1 waiting", "waiting, likely: doesn't run here: no Ray worker is ray::f")
 
 
+async def test_what_is_said_to_be_lost_runs_no_longer(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is asked when that is said, not only when its own time has come."""
+    monkeypatch.setattr("spanview.tui.running.running_screen.ASK_AGAIN_S", 600.0)
+    async with looking_at(data=running(), size=(120, 30)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("J")
+        await look.until_shown("2 running")
+        host.end({7})
+        await look.until_shown("were lost", "0 running")
+
+
+@pytest.mark.parametrize("is_followed", [False, True])
+async def test_rays_events_without_spans(*, is_followed: bool) -> None:
+    """While a program is awaited nothing says that its spans are elsewhere: it may not have made any."""
+    data = Growing()
+    line = json.loads(line_of("35" * 24, {"1": EPOCH_NS}))
+    data.add(line, path="logs/export_events/event_EXPORT_TASK_9.log")
+    async with looking_at(data=data, size=(120, 30)) as look:
+        await look.tell(FeedState(loading=False, following=is_followed))
+        await look.until_shown("Ray's own events are there")
+        assert ("another folder" in look.text) is not is_followed
+
+
 @pytest.mark.usefixtures("host")
 async def test_what_a_call_waits_for_stands_beside_it() -> None:
     """Where Ray's own events say that."""

@@ -82,6 +82,8 @@ class Function:
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
     """The most attempts that are known to have run at the same time."""
+    unknown_ends: int = 0
+    """Attempts without an end that run no longer, or nobody knows: more may have run at the same time."""
     submits_ns: Sequence[int] = field(default_factory=list)
     """How long each PRODUCER lasted that has an end, sorted, in nanoseconds; without those around another one."""
     retries_ns: Sequence[int] = field(default_factory=list)
@@ -113,11 +115,6 @@ class Function:
     def known_runs_ns(self) -> Sequence[int]:
         """How long its attempts ran; empty for a generator, whose spans don't show it."""
         return () if self.generator else self.runs_ns
-
-    @property
-    def may_be_more(self) -> bool:
-        """Whether more may have run at the same time: it isn't known until when some attempts ran."""
-        return self.attempts > len(self.runs_ns) + self.unknown_runs + self.running
 
     @property
     def wait_parts(self) -> list[tuple[WaitedFor, WaitSum]]:
@@ -282,7 +279,7 @@ def _counted(
         waited,
         [sum(of_function) for of_function in waited],
         _sorted(_differences(ended, started), of_runs, size),
-        at_once,
+        *at_once,
         _sorted(*_submits(store, calls, functions), size),
         *(_sorted(*between, size) for between in _retries(store, calls, of_attempts)),
     )
@@ -301,12 +298,17 @@ def _have_last(calls: Calls, rows: Iterable[int]) -> Flags:
 
 def _most_at_once(  # noqa: PLR0913, PLR0917 - columns of attempts
     calls: Calls, unended: Mapping[int, Unended], starts: Places, ends: Places, groups: Places, size: int
-) -> list[int]:
-    """Return how many attempts of each group ran at once: those without an end until their process was last seen."""
-    seen, ends, without = seen_until(unended), ends.copy(), np.flatnonzero(ends == NO_TIME)
-    ends[without] = [seen.get(row, NO_TIME) for row in calls.attempts[without].tolist()]
-    begun = starts != NO_TIME
-    return most_at_once_of_each(starts[begun], ends[begun], groups[begun], size)
+) -> tuple[list[int], list[int]]:
+    """Return how many attempts of each group ran at once, as far as is known, and of how many the ends aren't.
+
+    Those without an end ran until their process was last seen.
+    """
+    seen, begun, without = seen_until(unended), starts != NO_TIME, np.flatnonzero(ends == NO_TIME)
+    ends, rows = ends.copy(), calls.attempts[without]
+    ends[without] = [seen.get(row, NO_TIME) for row in rows.tolist()]
+    runs = np.isin(rows, [row for row, span in unended.items() if span.fate is Fate.RUNS])
+    unknown: list[int] = np.bincount(groups[without[begun[without] & ~runs]], minlength=size).tolist()
+    return most_at_once_of_each(starts[begun], ends[begun], groups[begun], size), unknown
 
 
 def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:

@@ -224,7 +224,10 @@ class UnendedSpans:
         # One time for all: what runs at once has the same end on a screen.
         now_ns = time.time_ns()
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
-        return {row: replace(span, is_followed=True) if self._is_followed(row) else span for row, span in found.items()}
+        if len(self._newest) > MAX_UNENDED:
+            self._newest.clear()
+        followed = [row for row, span in found.items() if span.fate is not Fate.RUNS and self._is_followed(row)]
+        return found | {row: replace(found[row], is_followed=True) for row in followed}
 
     def _is_followed(self, row: int) -> bool:
         """Return whether a span is an attempt that another one of its call followed."""

@@ -388,8 +388,10 @@ class SpanviewApp(App[None]):
         self.say("paused" if self.paused else "following again")
 
     def something_is_lost(self) -> None:
-        """Count findings anew: what is lost in traces is no longer what it was."""
+        """Count findings anew, and what runs: what is lost in traces is no longer what it was."""
         self._findings.look_anew()
+        for screen in self.screens():
+            screen.something_is_lost()
 
     def growth_has_changed(self) -> None:
         """Let the screens say which traces grow now."""

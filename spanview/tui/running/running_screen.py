@@ -68,7 +68,7 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
             traces = self.live.chosen.traces
             self._asking.queue(lambda _: self._open_spans(traces), self._take)
 
-    def growth_has_changed(self) -> None:
+    def something_is_lost(self) -> None:
         """Ask at once: what is said to be lost isn't to run here."""
         self._ask_again()
 

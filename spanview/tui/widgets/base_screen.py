@@ -221,6 +221,9 @@ class BaseScreen(Screen[None]):
     def growth_has_changed(self) -> None:
         """Take in that other traces may still grow now."""
 
+    def something_is_lost(self) -> None:
+        """Take in that spans were lost with their processes, or aren't any more."""
+
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open what was double-clicked, in its turn among the keys, and once however often it was clicked."""
         self.app.call_later(self._open, event.sender)

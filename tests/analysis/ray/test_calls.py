@@ -116,7 +116,10 @@ def test_what_was_lost_ran_beside_others_as_long_as_it_was_seen(seen_us: int, mo
     store = store_of(*calls, *runs)
     lost = Unended(Fate.LOST, "", seen_ns=EPOCH_NS + 1_000 * seen_us)
     (function,) = functions_of(store, calls_of(store), unended={2: lost})
-    assert (function.max_concurrency, function.may_be_more, len(function.runs_ns)) == (most, True, 1)
+    assert (function.max_concurrency, function.unknown_ends, len(function.runs_ns)) == (most, 1, 1)
+    alive = Unended(Fate.RUNS, "", seen_ns=EPOCH_NS + 1_000 * seen_us)
+    (function,) = functions_of(store, calls_of(store), unended={2: alive})
+    assert (function.max_concurrency, function.unknown_ends) == (most, 0)
 
 
 @pytest.mark.parametrize(

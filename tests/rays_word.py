@@ -153,6 +153,7 @@ def line_of(
     *,
     attempt: int = 0,
     name: str = "f",
+    kind: str = "NORMAL_TASK",
     error: str = "",
     message: str = "",
 ) -> bytes:
@@ -165,7 +166,7 @@ def line_of(
         message: Of that error.
     """
     news = {"state_ts_ns": {state: str(ns) for state, ns in states.items()}, "node_id": _text_of(NODE)}
-    info = {"type": "NORMAL_TASK", "func_or_class_name": name, "required_resources": {"CPU": 1}}
+    info = {"type": kind, "func_or_class_name": name, "required_resources": {"CPU": 1}}
     data = {
         "task_id": _text_of(task),
         "attempt_number": attempt,

@@ -97,7 +97,7 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
     """Return what went on while a call, perhaps of the same function, waited, as `meanwhile fetch ran 1.28 s`."""
-    number = meanwhile.attempts
+    number, time = meanwhile.attempts, f"{'at least ' if meanwhile.is_least else ''}{time}"
     if number > 1:
         there = " there" if meanwhile.is_there else ""
         return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"

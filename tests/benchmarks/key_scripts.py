@@ -150,7 +150,9 @@ _WORKERS: Final[Script] = (
     *_BACK_FROM_FAILURE,
     ("workers", "E"),
     *_BACK_FROM_FAILURE,
-    ("workers", "g ~ v ~ enter"),
+    ("workers", "g ~ v"),
+    *_LOG,
+    ("workers", "~ enter"),
     ("trace", "~ escape"),
     ("workers", "escape"),
 )

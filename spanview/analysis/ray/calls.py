@@ -79,6 +79,11 @@ class Call:
     """The duration of its last attempt; None where there is none, or no end of it."""
     outcome: Outcome
 
+    @property
+    def is_constructor(self) -> bool:
+        """Whether it made an actor."""
+        return f"{self.function}{SUBMITTED}".endswith(CONSTRUCTED)
+
 
 class Calls:
     """The calls of a store in three columns.

@@ -61,6 +61,8 @@ class Meanwhile:
     """What one waited for; None where they ran."""
     is_there: bool = False
     """Whether only those count that the actor ran which the call waited for."""
+    is_least: bool = False
+    """Whether others have no end, which may have run then, too."""
 
 
 def meanwhile_of(
@@ -87,11 +89,11 @@ def meanwhile_of(
     # All of one function count that ran then, whoever submitted them.
     stretch = shown.name, since_ns, store.spans.start_ns[attempt]
     if reason.waited_for is WaitedFor.ACTOR:
-        count, ns = attempts.ran_between(*stretch, store.spans.process[attempt])
+        count, ns, has_more = attempts.ran_between(*stretch, store.spans.process[attempt])
         if count >= shown.attempts:
-            return replace(shown, ns=ns, attempts=count, is_there=True)
-    count, ns = attempts.ran_between(*stretch)
-    return replace(shown, ns=ns, attempts=count)
+            return replace(shown, ns=ns, attempts=count, is_there=True, is_least=has_more)
+    count, ns, has_more = attempts.ran_between(*stretch)
+    return replace(shown, ns=ns, attempts=count, is_least=has_more)
 
 
 def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:

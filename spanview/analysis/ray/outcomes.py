@@ -1,6 +1,7 @@
 """What became of calls: in Ray's own words where its events have them, else as far as spans show.
 
 an attempt that was interrupted  cancelled, likely, where Ray has it as finished or failed
+an actor's later constructor     what Ray says of that, or else its span, where it failed or has no end
 Ray's events                     finished, cancelled, worker died, …, as `told` has it; certain
 else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
 else no attempt, and a reason    as `reasons` has it, such as constructor failed
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import Outcome
 from spanview.analysis.ray.exits import cut_off_by, is_cancelled
-from spanview.analysis.ray.told import CallOutcome, told_outcomes
+from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.model.times import NO_TIME
 
@@ -87,6 +88,9 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
             return Became(CallOutcome.CANCELLED, Certainty.LIKELY)
         if outcome is CallOutcome.FINISHED and cut_off_by(store, call.attempts[-1]):
             return _UNKNOWN
+        if len(call.attempts) > 1 and call.outcome in {Outcome.ERROR, Outcome.UNENDED} and call.is_constructor:
+            again = outcome_of_attempt(store, call.attempts[-1])
+            return shown if again is None or not again.outcome.has_failed else Became(again.outcome)
     return Became(outcome)
 
 

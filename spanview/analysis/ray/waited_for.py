@@ -222,7 +222,8 @@ class AllAttempts:
         """The attempts in the order of their rows."""
         self._rows, self._processes, self._starts = rows[order], processes[order], starts[order]
         ends, self._names = (copy_of(column)[self._rows] for column in (spans.end_ns, spans.name))
-        self._ends = np.where(ends == NO_TIME, self._starts, np.maximum(ends, self._starts))
+        self._lack_ends = ends == NO_TIME
+        self._ends = np.where(self._lack_ends, self._starts, np.maximum(ends, self._starts))
         self._callers = self._producers()
         callers, self._called, self._submitted = (
             copy_of(column)[self._callers] for column in (spans.process, spans.start_ns, spans.end_ns)
@@ -459,27 +460,31 @@ class AllAttempts:
         chosen = np.sort(chosen[np.isin(self._callers[chosen], recent)])
         return self._callers[chosen], self._rows[chosen]
 
-    def ran_between(self, function: str, since_ns: int, until_ns: int, process: int | None = None) -> tuple[int, int]:
+    def ran_between(
+        self, function: str, since_ns: int, until_ns: int, process: int | None = None
+    ) -> tuple[int, int, bool]:
         """Return what attempts with one name ran of a stretch, all callers' calls, whenever they were submitted.
 
         Args:
             process: The number of the process whose attempts count; None for those of all.
 
         Returns:
-            How often, and how long in nanoseconds; what runs at once counts once.
+            How often, how long in nanoseconds, and whether others have no end, which may have run then, too. What runs
+            at once counts once.
         """
         order, names, starts = self._by_name
         (name,) = self._store.names.numbers([function])
         first, last = np.searchsorted(names, (name, name + 1))
         chosen = order[first : first + np.searchsorted(starts[first:last], until_ns)]
-        chosen = chosen[self._ends[chosen] > since_ns]
         if process is not None:
             chosen = chosen[self._processes[chosen] == process]
+        has_more = bool(self._lack_ends[chosen].any())
+        chosen = chosen[self._ends[chosen] > since_ns]
         begun, ended = np.maximum(self._starts[chosen], since_ns), np.minimum(self._ends[chosen], until_ns)
         # Of a call whose file isn't here each attempt counts.
         callers = self._callers[chosen]
         calls = len(np.unique(callers[callers != _NO_CALL])) + int((callers == _NO_CALL).sum())
-        return calls, Covered.by(begun.tolist(), ended.tolist()).sums[-1]
+        return calls, Covered.by(begun.tolist(), ended.tolist()).sums[-1], has_more
 
     @cached_property
     def _by_name(self) -> tuple[Places, Places, NDArray[Any]]:

@@ -7,6 +7,7 @@ import re
 import shutil
 from base64 import b64encode
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -408,3 +409,43 @@ def test_what_waits_to_be_tried_again_has_its_arguments(tmp_path: Path) -> None:
     store = load_store(tmp_path)
     (why,) = reasons_of(store, calls_of(store)).values()
     assert why.brief == "waits to be tried again, as Ray said last"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "outcome"),
+    [
+        ("TASK_EXECUTION_EXCEPTION", "ERROR", "failed"),
+        ("WORKER_DIED", "", "worker_died"),
+        # Ray has written no more of the second one.
+        ("", "ERROR", "failed"),
+        ("", "UNSET", "finished"),
+    ],
+)
+def test_what_became_of_an_actor_is_what_became_of_its_last_constructor(
+    tmp_path: Path, error: str, status: str, outcome: str
+) -> None:
+    """It was made, as Ray says; what started it again failed, or was lost."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.__init__ ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    runs = [
+        build.span(
+            "A.__init__ ray.remote_worker",
+            span=span,
+            parent=1,
+            start=start,
+            duration=5,
+            kind="CONSUMER",
+            status=code or "UNSET",
+            attributes=ids,
+        )
+        | ({} if code else {"end_time": None})
+        for span, start, code in ((2, 20, "UNSET"), (3, 60, status))
+    ]
+    (tmp_path / "7.txt").write_bytes(file_of([call, *runs]))
+    times = {"1": EPOCH_NS + 50_000, "8": EPOCH_NS + 60_000} | ({"12": EPOCH_NS + 65_000} if error else {})
+    made = {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "11": EPOCH_NS + 25_000}
+    line = partial(line_of, task, name="A", kind="ACTOR_CREATION_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line(made) + line(times, attempt=1, error=error))
+    ((became, _),) = _outcomes(load_store(tmp_path)).values()
+    assert became == outcome

@@ -92,7 +92,7 @@ _STATS: Final[Script] = (
     *_BACK_FROM_FAILURE,
     ("stats", "b ~ b ~ b ~ b ~ b ~ B"),
     ("stats, typed", "r a y full_stop p i d enter"),
-    ("stats", "~ down b ~ enter"),
+    ("stats", "~ down b ~ s ~ g enter"),
     *_on("spans", ("spans", "s S s s e")),
     *_BACK_FROM_FAILURE,
     ("spans", "down enter"),

@@ -36,7 +36,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
 from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
-from spanview.analysis.ray.unended import known_until
+from spanview.analysis.ray.unended import known_until, open_end_of
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
@@ -54,11 +54,13 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Paths
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.wait_causes import WaitedFor
     from spanview.analysis.ray.waited_for import WaitReason
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
+    from spanview.index.lives import OpenEnd
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -155,7 +157,9 @@ class UnseenCalls:
     untraced: tuple[str, ...] = ()
     """The names of those that ran or run, certainly or likely, and that tracing leaves out."""
     never_ran: int = 0
-    """How many of the first have not run, certainly or likely."""
+    """How many of the first have not run, and won't, certainly or likely."""
+    waiting: int = 0
+    """How many of them wait, as Ray says."""
     unsent: tuple[tuple[str, str], ...] = ()
     """The names of those of which Ray says what they wait, or waited, for, and in a clause what that is."""
 
@@ -207,6 +211,9 @@ class TypicalAnswers:
     """Its number."""
     without_end: int = 0
     """How many more there are in which a span or call runs, or may run."""
+    median_end: OpenEnd | None = None
+    slowest_end: OpenEnd | None = None
+    """What is known of the ends of these two, in which something was lost."""
 
 
 def answer_of(
@@ -255,6 +262,7 @@ def typical_answers(
     # Rows that arrive meanwhile have the other columns first.
     count = min(len(store.spans.next_row), len(ends_of_spans))
     without, until = np.flatnonzero(ends_of_spans[:count] == NO_TIME), dict[int, int]()
+    over: dict[int, Unended] = {}
     if len(without):
         # Lost attempts that another one made good keep nothing open, and nothing else does that is over.
         asked = {} if store.ask_lives is None else store.ask_lives(store).unended()
@@ -294,7 +302,11 @@ def typical_answers(
     of_median = answer_of(store, median, None, until, known)
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, None, until, known)
-    return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end)
+    open_ends = (
+        open_end_of({row: span for row, span in over.items() if store.spans.trace[row] == trace}, int(ends[trace]))
+        for trace in (median, slowest)
+    )
+    return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end, *open_ends)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------
@@ -568,12 +580,10 @@ class _AlongPaths:
         whys = without_attempt(self._store, reasons)
         untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
         without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
-        unsent = tuple(
-            (texts[spans.name[row]], why.brief)
-            for row, why in whys.items()
-            if why.outcome is CallOutcome.PENDING and not why.was_sent
-        )
-        return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()), unsent)
+        pending = [(texts[spans.name[row]], why) for row, why in whys.items() if why.outcome is CallOutcome.PENDING]
+        never_ran, waiting = sum(why.never_ran for why in whys.values()), sum(why.may_run for _, why in pending)
+        unsent = tuple((name, why.brief) for name, why in pending)
+        return UnseenCalls(without, left_out, never_ran, waiting, unsent)
 
     def _find_generators(self) -> dict[int, dict[str, None]]:
         """Return the names of attempts on paths that are generators, in order, by trace."""

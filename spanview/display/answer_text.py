@@ -105,13 +105,17 @@ def typical_texts(answers: TypicalAnswers, of: str = "") -> list[str]:
     whose = ", ".join(filter(None, (of, "of those known to have ended" if answers.without_end else "")))
     lead = f"{whose}: " if whose else ""
     if answers.median is answers.slowest:
-        return [lead + text for text in answer_texts(answers.slowest)]
+        return [lead + text for text in as_far_as_known(answer_texts(answers.slowest), answers.slowest_end)]
     short = short_names([*answers.median.names, *answers.slowest.names])
     median, slowest = _Line(answers.median, short), _Line(answers.slowest, short)
-    pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
+    of_median, of_slowest = (
+        as_far_as_known([*line.marked_sums(), line.total], end)
+        for line, end in ((median, answers.median_end), (slowest, answers.slowest_end))
+    )
+    pairs = [*zip(of_median[:-1], of_slowest[:-1], strict=True)]
     # Where there is no room for both, it is the slowest that somebody looks for.
-    pairs += [(median.total, text) for text in (*slowest.marked_sums()[-2:], slowest.total)]
-    return _ever_shorter(f"{lead}median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
+    pairs += [(of_median[-1], text) for text in of_slowest[-3:]]
+    return _ever_shorter(f"{lead}median {one}{_BETWEEN}slowest {other}" for one, other in pairs)
 
 
 def _ever_shorter(texts: Iterable[str]) -> list[str]:
@@ -238,8 +242,8 @@ class _Line:
         """What isn't known, in words."""
         answer, unseen = self._answer, self._answer.unseen_calls
         texts = [answer.doubts] if answer.doubts else []
-        # Of calls that never ran there is nothing to doubt.
-        if len(unseen.without_attempt) > unseen.never_ran:
+        # Of calls that never ran, or wait, there is nothing to doubt.
+        if len(unseen.without_attempt) > unseen.never_ran + unseen.waiting:
             texts.append(self._without_attempt(unseen))
         if unseen.untraced:
             texts.append(f"{self._calls(unseen.untraced)} likely ran untraced")

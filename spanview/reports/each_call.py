@@ -66,7 +66,9 @@ _WIDE: Final = 100
 """Cells from which on there is room for a sum."""
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _WELL: Final = frozenset((Outcome.ENDED, Outcome.CUT_OFF, Outcome.CANCELLED, Outcome.RETRIED))
-_FAILED_AFTER: Final = frozenset((CallOutcome.FAILED, CallOutcome.WORKER_DIED, CallOutcome.OUT_OF_MEMORY))
+_FAILED_AFTER: Final = frozenset(
+    (CallOutcome.FAILED, CallOutcome.WORKER_DIED, CallOutcome.OUT_OF_MEMORY, CallOutcome.ACTOR_DIED)
+)
 """What can have become of a call whose attempt ended without an error, as Ray says: its result could not be sent."""
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""

@@ -326,6 +326,7 @@ class _Explanation:
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
+            (longest,) = as_far_as_known([longest], typical.slowest_end)
             whose = "" if len(others or traces) == len(traces) else " of the program"
             whose = (
                 " with a root" if whose and all(root_of[trace] == NO_ROW for trace in {*traces} - {*others}) else whose
@@ -514,7 +515,7 @@ class _Explanation:
             if not of_state:
                 continue
             oldest, more = of_state[0], len(of_state) - 1
-            name, age = self._short(self._texts[self._spans.name[oldest.row]]), duration(now_ns - oldest.since_ns)
+            name, age = self._short(self._texts[self._spans.name[oldest.row]]), duration(oldest.age_ns(now_ns) or 0)
             if state is State.RUNNING:
                 text, others = f"{name} has been running for {age}", f"{count(more, 'other span')} run"
                 others += "s" * (more == 1)

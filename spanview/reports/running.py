@@ -37,10 +37,6 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
     """
     spans, names, short = store.spans, store.names.texts, ShortNames(store.names)
 
-    def age(span: OpenSpan) -> int | None:
-        since = known(span.since_ns)
-        return None if since is None else max(0, (known(span.until_ns) or now_ns) - since)
-
     def state(span: OpenSpan) -> str:
         if span.certainty is None:
             return "may wait"
@@ -65,7 +61,7 @@ def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
 
     return Table(
         (
-            timed("AGE", "age_ns", "how long ago it started, or was submitted", age),
+            timed("AGE", "age_ns", "how long ago it started, or was submitted", lambda span: span.age_ns(now_ns)),
             worded(
                 "STATE",
                 "state",

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from heapq import nsmallest
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -41,6 +41,7 @@ _SHORTEST_ID, _LONGEST_ID = 4, 12
 _LONGEST_NODE: Final = 15
 _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
+_FOREVER: Final = 2**63 - 1
 _MOST_GAPS: Final = 1_000
 """Idle gaps that a key goes through."""
 _GROWN: Final = 2
@@ -516,15 +517,13 @@ class WorkersModel:
         before = bisect_left(known.starts, ns)
         return max(0, ns - known.ends[before - 1]) if before else None
 
-    def known_until(self, index: int) -> int | None:
-        """Return until when what has no end of a worker is known to have run, in nanoseconds since 1970.
+    def known_until(self, index: int) -> Sequence[int]:
+        """Return until when blocks of a worker that have no end are known to have run, in nanoseconds since 1970.
 
-        None where that isn't known of all of it, or all has an end.
+        For each of them, by start, until when it or one before it is; `_FOREVER` where that isn't known of each.
         """
         rows, unended = self.lane(index).blocks.rows, self.lane(index).blocks.unended
-        if not unended or not all(rows[block] in self._known_until for block in unended):
-            return None
-        return max(self._known_until[rows[block]] for block in unended)
+        return [*accumulate((self._known_until.get(rows[block], _FOREVER) for block in unended), max)]
 
     @property
     def awaits(self) -> bool:

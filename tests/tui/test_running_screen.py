@@ -10,6 +10,7 @@ Process 8 is a Ray worker.
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -111,7 +112,38 @@ async def test_what_is_said_to_be_lost_runs_no_longer(host: FakeHost, monkeypatc
         await look.press("J")
         await look.until_shown("2 running")
         host.end({7})
-        await look.until_shown("were lost", "0 running")
+        await look.until_shown("load and 1 other span were lost: its process (pid 7) has ended", "0 running")
+
+
+async def test_the_reason_of_what_was_lost_is_that_of_all(host: FakeHost) -> None:
+    """Where each has another one, none is said."""
+    data = running()
+    data.add(
+        Builder().span("other", trace=5, span=50, start=9, duration=None, resource={**OF_SEVEN, "process.pid": 8}),
+        path="spans/here-8-1700000000000.started.jsonl",
+    )
+    async with looking_at(data=data, size=(120, 30)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("J")
+        await look.until_shown("3 running")
+        host.end({7, 8})
+        await look.until_shown("other and 2 other spans were lost")
+        assert "were lost:" not in look.text
+
+
+async def test_an_explanation_holds_while_no_span_comes(host: FakeHost) -> None:
+    """What has been running grows older, and runs no longer once its process has ended."""
+    data, now_us = Growing(), (time.time_ns() - EPOCH_NS) // 1_000
+    data.add(Builder().span("job", span=1, start=now_us, duration=None, resource=OF_SEVEN), path=STARTED)
+    async with looking_at(data=data, size=(120, 30)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("x")
+        await look.until_shown("job has been running for")
+        begun = look.lines[look.line_of("job has been running for")]
+        await look.until(lambda: begun not in look.text)
+        host.end({7})
+        await look.until(lambda: "has been running" not in look.text)
+        assert "job was lost" in look.text
 
 
 @pytest.mark.parametrize("is_followed", [False, True])

@@ -28,7 +28,7 @@ from spanview.reports.workers_model import Heading, Identities, Sort, WorkersMod
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.header import Said
 from spanview.tui.widgets.legend import Legend
-from spanview.tui.workers.worker_bars import NOBODY, cells_of, hatch_from, shown_blocks
+from spanview.tui.workers.worker_bars import NOBODY, cells_of, hatch_from, hatch_until, shown_blocks
 from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at
@@ -416,6 +416,24 @@ def test_what_has_no_end() -> None:
     assert "".join(cells.glyphs) == "██ ▏░░██░█"
     assert cells.places[5] == 1
     assert model.at_most(0)
+
+
+def test_what_was_lost_is_hatched_until_it_was_lost() -> None:
+    """And no further, where the worker runs something else later that has no end, either, and may run on."""
+    build = Builder()
+    spans = [
+        build.span("a", start=0, duration=20),
+        build.span("lost", start=20, duration=None),
+        build.span("open", start=70, duration=None),
+        build.span("b", start=90, duration=10),
+    ]
+    model = model_of(store_of_files({"1.txt": file_of(spans)}))
+    for known, drawn in (({1: 45}, "██▏░░  ▏░█"), ({1: 45, 2: 70}, "██▏░░  ▏ █"), ({2: 70}, "██▏░░░░▏░█")):
+        model.take_running([], {row: EPOCH_NS + us * 1_000 for row, us in known.items()}, EPOCH_NS + 100_000)
+        lane = model.lane(0)
+        cells = cells_of(lane, model.whole, 10, model.shape.numbers)
+        hatch_until(cells, model.whole, lane.blocks.unended, model.known_until(0))
+        assert "".join(cells.glyphs) == drawn
 
 
 def test_what_runs_now() -> None:

@@ -23,6 +23,7 @@ from spanview.analysis.diagnosis.finding import (
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.logs.lines import owner_in
 from spanview.analysis.query.since import PAUSE_NS
+from spanview.analysis.ray.calls import Outcome
 from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.unended import Fate, unended_text
 from spanview.analysis.ray.workers import node_of
@@ -108,6 +109,15 @@ _CANCELLED: Final = (
 )
 
 
+def _following(facts: Facts, row: int) -> str:
+    """Return what became of the last attempt of a call, of which a lost attempt, or what is below one, has a row."""
+    calls = facts.calls
+    places = np.flatnonzero(calls.attempts == row).tolist()
+    outcomes = {calls[int(np.searchsorted(calls.firsts, place, "right")) - 1].outcome for place in places}
+    ended = [outcome for outcome in (Outcome.CANCELLED, Outcome.CUT_OFF) if outcome in outcomes]
+    return f"another attempt was {ended[0]}" if ended else "another attempt ended well"
+
+
 def no_end(facts: Facts) -> Finding:
     """Find records without an end, but for those of spans that run: nothing is wrong with these."""
     fates = {row: facts.unended[row].fate if row in facts.unended else None for row in facts.without_end}
@@ -127,7 +137,7 @@ def no_end(facts: Facts) -> Finding:
             return finding
         advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
         return replace(finding, known_advice=" ".join(advice))
-    endings = {row: " (another attempt ended well)" if row in good else "" for row in lost}
+    endings = {row: f" ({_following(facts, row)})" if row in good else "" for row in lost}
     names = Counter(f"{_function(facts, row)} is {unended_text(facts.unended[row])}{endings[row]}" for row in lost)
     shown = [*names.items()][:_MAX_LOST_NAMED]
     named = [f"{name} ({number:,} times)" if number > 1 else name for name, number in shown]

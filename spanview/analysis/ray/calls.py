@@ -46,9 +46,9 @@ class Outcome(StrEnum):
     ENDED = "ended"
     """Its only attempt ended without an error, which cancelled calls and unpicklable results do, too."""
     CUT_OFF = CUT_OFF
-    """Its only attempt was told to exit: spanview's hook says so, others don't."""
+    """Its last attempt was told to exit: spanview's hook says so, others don't."""
     CANCELLED = "cancelled"
-    """Its only attempt was interrupted by what Ray cancels calls with, which the hook says, too."""
+    """Its last attempt was interrupted by what Ray cancels calls with, which the hook says, too."""
     UNENDED = "no end"
     """Its last attempt has no end: it runs, or was lost with its process."""
     ERROR = "error"
@@ -193,7 +193,7 @@ class Calls:
     def told_failures(self) -> Mapping[int, ToldOutcome]:
         """What Ray says of calls that failed though they ended without an error, by the rows of their last attempts.
 
-        As where a result can't be sent. What was cancelled, or ended with `exit_actor`, is left out.
+        As where a result can't be sent, or its actor died before it was. What was cancelled is left out.
         """
         if self.store.ray is None:
             return {}
@@ -201,8 +201,8 @@ class Calls:
         ended = (copy_of(spans.status)[lasts] != ERROR) & (copy_of(spans.end_ns)[lasts] != NO_TIME)
         told = failures_told(self.store, self.rows[self.counts > 0][ended])
         attempts = dict(zip(self.rows[self.counts > 0][ended].tolist(), lasts[ended].tolist(), strict=True))
-        left_out = {CallOutcome.CANCELLED, CallOutcome.ACTOR_DIED}
-        of_attempts = {attempts[row]: outcome for row, outcome in told.items() if outcome.outcome not in left_out}
+        cancelled = CallOutcome.CANCELLED
+        of_attempts = {attempts[row]: outcome for row, outcome in told.items() if outcome.outcome is not cancelled}
         return {row: outcome for row, outcome in of_attempts.items() if not is_cancelled(self.store, row)}
 
     @property
@@ -261,8 +261,9 @@ class Calls:
             return Outcome.ERROR
         if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
-        if len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
-            return Outcome(cut_off_text(self.store, attempts[-1]).partition(":")[0] or Outcome.ENDED)
+        ended_by = cut_off_text(self.store, attempts[-1]).partition(":")[0]
+        if ended_by or len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
+            return Outcome(ended_by or Outcome.ENDED)
         name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 

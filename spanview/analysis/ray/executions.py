@@ -4,8 +4,8 @@ W.f ray.remote                                               submitted once
 ├─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    an execution
 └─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    another one, when the graph had its next input
 
-Attempts of a call that was retried have different numbers, from 0. spanview's hook writes both attributes; what has
-none of them counts as attempts.
+Attempts of a call that was retried have different numbers, from 0, or are of different processes: Ray doesn't tell
+methods of async actors their numbers. spanview's hook writes both attributes; what has none of them counts as attempts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ def are_executions(store: Store, first: int, second: int) -> bool:
     if call not in known:
         if len(known) >= _MAX_CALLS:
             return False
+        is_one = spans.process[first] == spans.process[second]
         one, other = (tuple(map(store.span(row).attributes.get, _ATTRIBUTES)) for row in (first, second))
-        known[call] = one == other and None not in one
+        known[call] = is_one and one == other and None not in one
     return known[call]
 
 

@@ -101,8 +101,8 @@ class Why:
 
     @property
     def never_ran(self) -> bool:
-        """Whether it has not run, certainly or likely."""
-        return self.follows_failure or not self.was_sent
+        """Whether it has not run, and won't, certainly or likely."""
+        return self.follows_failure or not (self.was_sent or self.may_run)
 
     @property
     def follows_failure(self) -> bool:

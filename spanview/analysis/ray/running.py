@@ -45,7 +45,7 @@ from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_unt
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.index.lives import OpenEnd, State
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -81,8 +81,8 @@ class Assessment:
     """Whether Ray's own events, or the names of all workers, show it."""
     hint: str = ""
     """How to learn more."""
-    again_ns: int = NO_TIME
-    """When it was tried again, in nanoseconds since 1970, where it had attempts before; else `NO_TIME`."""
+    since_ns: int = NO_TIME
+    """Since when it has run, or been tried again, in nanoseconds since 1970; `NO_TIME` where it just waits."""
 
     @property
     def is_open(self) -> bool | None:
@@ -186,7 +186,7 @@ class OpenSpan:
     row: int
     state: State
     since_ns: int
-    """When the span started, or the call was submitted; `NO_TIME` where that isn't known."""
+    """When the span started, or the call was submitted, or ran as Ray says; `NO_TIME` where that isn't known."""
     text: str
     """Why it is thought so, in a few words; to be sanitised."""
     pid: int | None = None
@@ -197,6 +197,11 @@ class OpenSpan:
     """Whether it is a call that is tried again, `since_ns`."""
     until_ns: int = NO_TIME
     """When the process of a span was last seen to run, which has ended since; `NO_TIME` of all others."""
+
+    def age_ns(self, now_ns: int) -> int | None:
+        """Return how long it has run or waited; None where that isn't known."""
+        since = known(self.since_ns)
+        return None if since is None else max(0, (known(self.until_ns) or now_ns) - since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +322,8 @@ class Running:
         for row, thought in self._open(calls):
             if traces is None or spans.trace[row] in traces:
                 state = State.RUNNING if thought.runs else State.WAITING
-                is_again = thought.again_ns != NO_TIME
-                since_ns = thought.again_ns if is_again else spans.end_ns[row]
+                is_again = thought.since_ns != NO_TIME and not thought.runs
+                since_ns = spans.end_ns[row] if thought.since_ns == NO_TIME else thought.since_ns
                 certainty = Certainty.LIKELY if thought.is_likely else None
                 found.append(OpenSpan(row, state, since_ns, thought.text, certainty=certainty, is_again=is_again))
         return found
@@ -462,11 +467,12 @@ class Running:
             return Assessment(False, told.as_ray_says) if self._has_no_attempt(row) else None
         runs = told.outcome is CallOutcome.RUNNING
         if self._has_no_attempt(row):
-            return Assessment(True, f"{told.text}, as Ray says", runs=runs, is_likely=True)
-        if told.made_ns <= self._last_started(row):
+            since_ns, text = told.began_ns if runs else NO_TIME, f"{told.text}, as Ray says"
+        elif told.made_ns > self._last_started(row):
+            since_ns, text = told.began_ns if runs else told.made_ns, f"its next attempt {told.text}, as Ray says"
+        else:
             return None
-        text = f"its next attempt {told.text}, as Ray says"
-        return Assessment(True, text, runs=runs, is_likely=True, again_ns=told.made_ns)
+        return Assessment(True, text, runs=runs, is_likely=True, since_ns=since_ns)
 
     def _last_started(self, row: int) -> int:
         """Return when the last attempt of a call started of which a span is here, in nanoseconds since 1970."""

@@ -363,13 +363,15 @@ class ToldOutcome(NamedTuple):
     text: str
     """In a clause, of what waits or runs, or did, without its subject, `waits for 1 GPU`; with texts from files."""
     was_sent: bool
-    """Whether it was sent to a worker, and may have run."""
+    """Whether it, or an attempt before, was sent to a worker, and may have run."""
     is_over: bool = True
     """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
     failed_ns: int = NO_STATE
     """When its caller heard that it had failed, in nanoseconds since 1970; `NO_STATE` where it hasn't."""
     made_ns: int = NO_STATE
     """When its last attempt was made, in nanoseconds since 1970, of what waits or runs; else `NO_STATE`."""
+    began_ns: int = NO_STATE
+    """When its last attempt began to run, in nanoseconds since 1970, of what runs; else `NO_STATE`."""
 
     @property
     def is_stuck(self) -> bool:
@@ -467,6 +469,11 @@ def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
     return None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
 
 
+def next_of_attempt(store: Store, row: int) -> ToldOutcome | None:
+    """Return what became of the newest attempt of a call, given an earlier one; None where Ray knows of none."""
+    return later_outcomes(store, np.array([row]), np.array([_call_of(store, row)])).get(row)
+
+
 def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:
     """Return when callers heard that attempts had failed, in nanoseconds since 1970; `NO_TIME` where Ray doesn't say.
 
@@ -490,8 +497,7 @@ def _call_of(store: Store, row: int) -> int:
 
 def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
     """Return what became of an attempt."""
-    has_run = bool(tasks["runs"][index] != NO_STATE)
-    was_sent = has_run or bool(tasks["sent"][index] != NO_STATE)
+    has_run, was_sent = bool(tasks["runs"][index] != NO_STATE), _was_sent(tasks, index)
     if tasks["has_failed"][index]:
         return _failed(tasks, index, was_sent=was_sent)
     if tasks["has_finished"][index]:
@@ -501,16 +507,24 @@ def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
     if has_run:
         text = f"ran {_AT_MOST}" if is_over else "runs"
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
-        return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns)
+        return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)
     text = f"waited {waits}, {_AT_MOST}" if is_over else f"waits {waits}"
     return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over, made_ns=made_ns)
 
 
+def _was_sent(tasks: RayTasks, index: int) -> bool:
+    """Return whether an attempt, or one before, was sent to a worker."""
+    first = index - int(tasks["attempt"][index])
+    earlier = slice(max(0, first), index + 1)
+    are_of_it = (tasks["key"][earlier] == tasks["key"][index]) & (tasks.sessions[earlier] == tasks.sessions[index])
+    return bool((are_of_it & ((tasks["sent"][earlier] != NO_STATE) | (tasks["runs"][earlier] != NO_STATE))).any())
+
+
 def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
     outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
-    if error == "WORKER_DIED" and not was_sent:
+    if error == "WORKER_DIED" and tasks["sent"][index] == tasks["runs"][index] == NO_STATE:
         # As where the runtime environment of an actor can't be set up.
         outcome, text = CallOutcome.FAILED, "it failed before a worker had got it"
     elif error == "ACTOR_DIED":

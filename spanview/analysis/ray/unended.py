@@ -86,6 +86,8 @@ class Unended:
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
     is_followed: bool = False
     """Whether it is an attempt that another one of its call followed, before which it had ended."""
+    is_tried_again: bool = False
+    """Whether its call isn't over, as Ray's own events say: another attempt waits, or runs."""
 
     @property
     def certainty(self) -> Certainty:
@@ -172,7 +174,7 @@ def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     ended = [span for span in unended.values() if span.fate is not Fate.RUNS]
     now_ns = max(known_until(unended).values(), default=0) if len(ended) < len(unended) else 0
     last = max(ended, key=lambda span: (span.until_ns, not span.is_told), default=None)
-    may_last = not all(span.is_told or span.is_followed for span in ended)
+    may_last = not all((span.is_told and not span.is_tried_again) or span.is_followed for span in ended)
     if last is None or last.until_ns == NO_TIME:
         return RanUntil(now_ns, may_last=may_last)
     return RanUntil(now_ns, last.until_ns, last.is_told and not may_last, may_last)
@@ -297,7 +299,7 @@ class UnendedSpans:
         """Return what Ray's own events say became of an attempt that didn't finish; None where they say nothing."""
         if self._store.ray is None or self._store.spans.kind[row] != CONSUMER:
             return None
-        from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
+        from spanview.analysis.ray.told import CallOutcome, next_of_attempt, outcome_of_attempt
 
         told = outcome_of_attempt(self._store, row)
         if told is None or not told.outcome.has_failed:
@@ -306,7 +308,9 @@ class UnendedSpans:
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
-        return Unended(fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns)
+        following = next_of_attempt(self._store, row)
+        is_again = following is not None and not following.is_over
+        return Unended(fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

@@ -13,7 +13,7 @@ from spanview.reports.explanation import Topic
 from spanview.reports.explanation_text import lines_of
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.keys import On
-from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.live import MIN_INTERVAL_S, Live
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList
 
@@ -59,6 +59,20 @@ class ExplanationScreen(ReportScreen["ExplanationLine"], on=On.EXPLANATION):
         self._session = session
         self.live: Live[Report[Statement]] = Live(self, scope, self._explain, self._take_report)
         self._report: Report[Statement] | None = None
+
+    def begin(self) -> None:
+        """Explain now, and anew while something runs or waits: its age is told, and it ends though no span comes."""
+        super().begin()
+        self.set_interval(MIN_INTERVAL_S, self._explain_anew)
+
+    def _explain_anew(self) -> None:
+        said = () if self._report is None else self._report.rows
+        if self.viewer.feed_state.following and any(one.topic is Topic.RUNNING for one in said):
+            self.live.look_anew()
+
+    def something_is_lost(self) -> None:
+        """Say so, and not that it runs."""
+        self.live.look_anew()
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.reports.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
 
-_LEAST_REST_S: Final = 2.0
+_LEAST_REST_S: Final = 1.0
 _REST_PER_WORK: Final = 4.0
 """Marks aren't looked for again for so many times as long as it took."""
 

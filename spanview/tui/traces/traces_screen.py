@@ -354,8 +354,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         row = max(rows, key=self._store.spans.start_ns.__getitem__)
         name = sanitise(self._model.names[self._store.names.texts[self._store.spans.name[row]]], _LONGEST_NAME)
         lost = f"{name} was lost" if len(rows) == 1 else f"{name} and {count(len(rows) - 1, 'other span')} were lost"
-        reason = "" if self._living is None else sanitise(self._living.lost_spans[row].reason, _LONGEST_REASON)
-        self.viewer.say(f"✖ {lost}: {reason}{'; e opens it' if self.is_in_front else ''}")
+        known = {} if self._living is None else self._living.lost_spans
+        reasons = {known[one].reason for one in rows if one in known}
+        reason = f": {sanitise(reasons.pop(), _LONGEST_REASON)}" if len(reasons) == 1 else ""
+        self.viewer.say(f"✖ {lost}{reason}{'; e opens it' if self.is_in_front else ''}")
 
     def _show_growth(self) -> None:
         before = self._model.known_until

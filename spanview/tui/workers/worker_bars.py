@@ -225,11 +225,15 @@ def _hatch(blocks: Blocks, edges: list[int], cells: Cells) -> None:
             cells.glyphs[cell], cells.places[cell] = UNENDED, blocks.unended[begun - 1]
 
 
-def hatch_until(cells: Cells, window: Window, until_ns: int) -> None:
-    """Leave cells blank in which blocks without an end can't be said to have run: those behind a time."""
-    behind = max(0, int(window.place(until_ns, len(cells.glyphs))) + 1)
-    for cell in range(behind, len(cells.glyphs)):
-        if cells.glyphs[cell] == UNENDED:
+def hatch_until(cells: Cells, window: Window, unended: Sequence[int], until: Sequence[int]) -> None:
+    """Leave cells blank in which blocks without an end can't be said to have run.
+
+    Args:
+        until: For each of these blocks, until when it or one before it is known to have run.
+    """
+    ends = [window.place(ns, len(cells.glyphs)) for ns in until]
+    for cell, glyph in enumerate(cells.glyphs):
+        if glyph == UNENDED and ends[bisect_left(unended, cells.places[cell])] < cell:
             cells.glyphs[cell], cells.places[cell] = " ", NOBODY
 
 

@@ -309,8 +309,7 @@ class WorkerLines(LineList):
         key, model = (index, self.model.shown, width), self.model
         if selected is not None or key not in self._painted:
             cells = cells_of(lane, model.shown, width, model.shape.numbers, NOBODY if selected is None else selected)
-            if (until_ns := model.known_until(index)) is not None:
-                hatch_until(cells, model.shown, until_ns)
+            hatch_until(cells, model.shown, lane.blocks.unended, model.known_until(index))
             if (runs := model.runs_now(index)) is not None:
                 hatch_from(cells, model.shown, runs.since_ns)
             await_in(cells, model.shown, lane.open_awaited)

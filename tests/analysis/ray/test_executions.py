@@ -15,7 +15,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from builders import Builder, store_of, store_of_files
+from builders import Builder, file_of, store_of, store_of_files
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
@@ -59,6 +59,19 @@ def run(written: Sequence[tuple[str | None, int | None]], failed: int = -1) -> S
             )
         )
     return store_of(*spans)
+
+
+def test_attempts_of_two_processes_are_no_executions() -> None:
+    """Ray tells methods of async actors no other number when they are tried again."""
+    build, ids = Builder(), {"ray.task_id": "t", "ray.attempt": 0}
+    call = build.span("A.f ray.remote", kind="PRODUCER", start=0, duration=2)
+    first, second = (
+        build.span("A.f ray.remote_worker", kind="CONSUMER", parent=1, start=start, duration=5, attributes=ids)
+        for start in (10, 20)
+    )
+    calls = calls_of(store_of_files({"7.txt": file_of([call, first]), "8.txt": file_of([second])}))
+    assert calls.are_retried.tolist() == [True]
+    assert calls[0].outcome is Outcome.RETRIED
 
 
 @pytest.mark.parametrize(

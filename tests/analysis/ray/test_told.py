@@ -26,6 +26,7 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.told import told_outcomes
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
 from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_text
 from spanview.display.answer_text import answer_texts
@@ -449,3 +450,20 @@ def test_what_became_of_an_actor_is_what_became_of_its_last_constructor(
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line(made) + line(times, attempt=1, error=error))
     ((became, _),) = _outcomes(load_store(tmp_path)).values()
     assert became == outcome
+
+
+def test_what_waits_to_be_tried_again_has_run_and_may_run_on(tmp_path: Path) -> None:
+    """It is none of those that never ran, nor is anything in doubt: it waits."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    lines = line_of(task, {"1": EPOCH_NS, "5": EPOCH_NS + 1_000, "12": EPOCH_NS + 9_000}, error="WORKER_DIED")
+    lines += line_of(task, {"1": EPOCH_NS + 9_000}, attempt=1)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    unseen = answer_of(store, 0).unseen_calls
+    assert (unseen.never_ran, unseen.waiting) == (0, 1)
+    assert unseen.unsent == (("f ray.remote", "waits to be tried again, as Ray said last"),)
+    (told,) = told_outcomes(store, [0]).values()
+    assert told.was_sent

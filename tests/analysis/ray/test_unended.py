@@ -42,6 +42,7 @@ from spanview.display.answer_text import answer_texts, as_far_as_known
 from spanview.display.tree_text import lasted_text
 from spanview.exports.page.columns import Columns
 from spanview.formats.decoder import Decoder
+from spanview.index.lives import OpenEnd
 from spanview.index.store import Store
 from spanview.model.times import NO_TIME
 from spanview.sources.processes import Processes
@@ -259,6 +260,27 @@ def test_ray_says_later_when_a_lost_call_had_failed() -> None:
     store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
     (lost,) = spans.all().values()
     assert (lost.fate, lost.told_ns) == (Fate.LOST, EPOCH_NS + 90_000)
+
+
+@pytest.mark.parametrize(("states", "may_last"), [({"1": 90}, True), ({"1": 90, "8": 95}, True), ({"12": 99}, False)])
+def test_a_trace_lasts_on_while_a_lost_call_is_tried_again(states: dict[str, int], *, may_last: bool) -> None:
+    """Its next attempt waits, or runs, as Ray says, and no span of that is here: when it ends isn't known."""
+    ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), Builder()
+    store = Store(reader)
+    fields: dict[str, Any] = {"kind": "CONSUMER", "parent": 1, "resource": HERE, "attributes": ids}
+    submitted: Any = {"kind": "PRODUCER", "resource": HERE, "attributes": {**ids, "ray.submitter_task_id": "ff" * 24}}
+    add(store, reader, ENDED, build.span("f ray.remote", span=1, start=0, duration=5, **submitted))
+    attempt = build.span("f ray.remote_worker", span=2, start=10, duration=None, **fields)
+    add(store, reader, STARTED, attempt)
+    lines = line_of(TASK, {"1": EPOCH_NS, "12": EPOCH_NS + 90_000}, error="WORKER_DIED")
+    times = {state: EPOCH_NS + 1_000 * us for state, us in states.items()}
+    lines += line_of(TASK, times, attempt=1, error="WORKER_DIED" if "12" in times else "")
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
+    unended = UnendedSpans.of_store(store, FakeHost()).all()
+    assert [span.fate for span in unended.values()] == [Fate.LOST]
+    end = ran_until(unended).end_at(EPOCH_NS + 90_000)
+    assert end is (OpenEnd.EARLIEST if may_last else OpenEnd.LATEST)
 
 
 def test_what_is_lost_stays_lost() -> None:

@@ -350,10 +350,15 @@ def test_generators_last_until_they_are_exhausted(recording: Recording) -> None:
 
 
 def test_attempts_say_which_they_are(recording: Recording) -> None:
-    """A task's id, its attempt, and a name that a call was given are on the CONSUMER."""
+    """A task's id, its attempt, and a name that a call was given are on the CONSUMER.
+
+    Ray doesn't tell an async actor's methods which attempt they are.
+    """
     attempts = [span for span in recording.left.ended if span["kind"] == "SpanKind.CONSUMER"]
-    assert all({"ray.task_id", "ray.attempt"} <= span["attributes"].keys() for span in attempts)
-    retried = {span["name"] for span in attempts if span["attributes"]["ray.attempt"]}
+    assert all("ray.task_id" in span["attributes"] for span in attempts)
+    without = {span["name"].partition(".")[0] for span in attempts if "ray.attempt" not in span["attributes"]}
+    assert without == {"Async", "Late"}
+    retried = {span["name"] for span in attempts if span["attributes"].get("ray.attempt")}
     assert retried == {"Restarted.__init__ ray.remote_worker", "Restarted.work ray.remote_worker"}
     named = [span["name"] for span in attempts if span["attributes"].get("ray.task_name") == "named"]
     assert named == ["__main__.leaf ray.remote_worker"]

@@ -192,18 +192,23 @@ class SilentTraces:
         changed[asked_again] = True
         looked_at = np.flatnonzero(changed).tolist()
         failures, open_calls = silent_failures(self._store, looked_at, self._may_run, tell) if looked_at else ({}, [])
-        by_trace, times = defaultdict[int, Counter[str]](Counter), dict[int, int]()
-        for row, failure in sorted(failures.items()):
-            by_trace[trace := traces[row]][failure.label] += 1
-            times[trace] = max(self._store.spans.last_ns(row), times.get(trace, NO_TIME))
-        found = {trace: FailedSilently(_label(labels), True, times[trace]) for trace, labels in by_trace.items()}
+        times = dict[int, int]()
+        for row in failures:
+            times[traces[row]] = max(self._store.spans.last_ns(row), times.get(traces[row], NO_TIME))
+        labels = labels_of_traces(self._store, failures)
+        found = {trace: FailedSilently(label, True, times[trace]) for trace, label in labels.items()}
         self._found = {trace: failed for trace, failed in self._found.items() if not changed[trace]} | found
         self._open_calls = Counter(traces[row] for row in open_calls)
         self._counts = counts
         return self._found, self._open_calls
 
 
-def _label(labels: Counter[str]) -> str:
-    """Return how a trace failed: `HTTP 404`, `no attempt ×6`, `no attempt ×6, …`."""
-    (label, number), *others = labels.items()
-    return f"{label}{f' ×{number:,}' if number > 1 else ''}{', …' if others else ''}"
+def labels_of_traces(store: Store, failures: Mapping[int, SilentFailure]) -> dict[int, str]:
+    """Return how traces failed, by their silent failures: `HTTP 404`, `no attempt ×6`, `no attempt ×6, …`."""
+    by_trace, labels = defaultdict[int, Counter[str]](Counter), dict[int, str]()
+    for row, failure in sorted(failures.items()):
+        by_trace[store.spans.trace[row]][failure.label] += 1
+    for trace, counts in by_trace.items():
+        (label, number), *others = counts.items()
+        labels[trace] = f"{label}{f' ×{number:,}' if number > 1 else ''}{', …' if others else ''}"
+    return labels

@@ -86,7 +86,9 @@ def _of_task(worker: Any, name: str) -> Mapping[str, Any]:
         if actor is not None:
             attributes["ray.actor_class"] = type(actor).__name__
     if name:
-        attributes["ray.attempt"] = worker.core_worker.get_current_task_attempt_number()
+        # Of methods of async actors it is always 0.
+        if not worker.core_worker.current_actor_is_asyncio():
+            attributes["ray.attempt"] = worker.core_worker.get_current_task_attempt_number()
         if group := context.get_placement_group_id():
             attributes["ray.placement_group_id"] = group
         # `A.step`, or what `options(name=…)` says; Ray calls the function `__main__.A.step`.

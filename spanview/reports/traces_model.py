@@ -422,7 +422,8 @@ class TracesModel:
         newest |= dict.fromkeys({of_spans.trace[row] for row in spans}, (False, NO_TIME))
         for row, span in spans.items():
             trace, ended = of_spans.trace[row], max(span.until_ns, of_spans.last_ns(row))
-            newest[trace] = max(newest[trace], (row not in self.made_good, ended))
+            lasts = not (row in self.made_good or span.is_tried_again)
+            newest[trace] = max(newest[trace], (lasts, ended))
         marked = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
         for trace, failed in silent.items():
             marked[trace] = FailedSilently(failed.label, *max(failed[1:], newest.get(trace, failed[1:])))

@@ -257,12 +257,13 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class WorkerNow:
-    """What a worker runs now, likely."""
+    """What a worker runs now."""
 
     since_ns: int
     """From when on nothing else is known of it."""
     name: str
     """From a process, and so to be sanitised; empty where it isn't known."""
+    certainty: Certainty
 
 
 class WorkersModel:
@@ -340,7 +341,7 @@ class WorkersModel:
                 from spanview.analysis.ray.lanes import lane_of_process
 
                 more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
-            self._doing[index] = WorkerNow(runs.since_ns, runs.title)
+            self._doing[index] = WorkerNow(runs.since_ns, runs.title, runs.certainty)
         if self._doing:
             shape = replace(
                 shape,
@@ -369,7 +370,7 @@ class WorkersModel:
         self.sort(self.by, is_reversed=self.is_reversed)
 
     def runs_now(self, index: int) -> WorkerNow | None:
-        """Return what a worker runs now, likely; None where nothing says so."""
+        """Return what a worker runs now; None where nothing says so."""
         return self._doing.get(index)
 
     @property
@@ -532,7 +533,7 @@ class WorkersModel:
 
     @property
     def something_runs(self) -> bool:
-        """Whether a worker runs something now, likely."""
+        """Whether a worker runs something now, certainly or likely."""
         return bool(self._doing)
 
     def shown_share(self, index: int) -> float:

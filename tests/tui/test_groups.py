@@ -12,6 +12,7 @@ delta              50 µs          –   no end
 
 from __future__ import annotations
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -213,6 +214,24 @@ def test_what_was_lost_and_made_good_is_lost_all_the_same() -> None:
     assert model.state(0) == ("◌", "1 span without an end")
     model.mark_silent({}, {0: "1 lost"}, {1: Unended(Fate.LOST, "its process has ended")})
     assert model.state(0) == ("◌", "1 lost")
+
+
+def test_what_is_tried_again_has_not_failed_yet() -> None:
+    """A lost attempt whose next one waits, as Ray says, makes no failed trace of it: in list, groups and page."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=10, duration=None, kind="CONSUMER"),
+    )
+    model, lost = TracesModel(store), Unended(Fate.LOST, "its worker died, as Ray says", told_ns=EPOCH_NS + 50_000)
+    model.refresh()
+    for is_again in (False, True):
+        unended = {1: replace(lost, is_tried_again=is_again)}
+        model.mark_silent({}, {0: "1 lost"}, unended)
+        assert [group.failed for group in model.groups()] == [0 if is_again else 1]
+        assert model.state(0)[0] == ("◌" if is_again else "!")
+        traces = Columns(store, [0], unended, Losses("html")).overview["traces"]
+        assert (traces["silent"], traces["lost"]) == ([0 if is_again else 1], [1])
 
 
 def test_what_a_retry_made_good_is_no_failure() -> None:

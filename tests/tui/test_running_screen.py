@@ -88,7 +88,7 @@ async def test_what_runs_and_waits_oldest_first(host: FakeHost) -> None:
         await look.until(lambda: look.is_on(TraceScreen))
         await look.press("escape")
         host.end({7, 9})
-        await look.until_shown("0 running, 0 waiting", "nothing runs or waits")
+        await look.until_shown("0 running, 0 waiting", "nothing runs or waits, as far as processes show")
         await look.press("J")
         assert look.is_on(TracesScreen)
 

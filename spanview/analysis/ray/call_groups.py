@@ -27,6 +27,7 @@ from spanview.analysis.telling import part, unheard
 from spanview.index.arrays import copy_of
 from spanview.index.processes import job_of_file
 from spanview.index.whole_spans import spans_at
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,7 +79,7 @@ class CallGroups:
 
 
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, _Facts]]] = WeakKeyDictionary()
-"""By store and row: records don't change."""
+"""By store and row, of spans that have ended: their records don't change."""
 
 
 def call_groups(store: Store, calls: Calls, by: CallsBy, tell: Tell = unheard) -> CallGroups:
@@ -160,6 +161,9 @@ def _along_files(store: Store, rows: Places, by: CallsBy, tell: Tell, *, reads_a
             said |= {row: read(row) for row in of_file}
         else:
             _halve(of_file, read, said)
+    # The records of spans without an end are replaced.
+    for row in rows[copy_of(columns.end_ns)[rows] == NO_TIME].tolist():
+        known.pop(row, None)
     return [said[row] for row in rows.tolist()]
 
 

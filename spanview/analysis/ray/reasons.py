@@ -192,7 +192,7 @@ class _Actor:
 
 
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
-"""By store and row, the actor that a record names: records don't change."""
+"""By store and row, the actor that a record names; that of a call is known when it has been submitted."""
 
 
 def reason_of(store: Store, row: int) -> Why | None:
@@ -278,7 +278,9 @@ class _Reasons:
         actor = self._known.get(row)
         if actor is None:
             value = self._store.span(row).attributes.get("ray.actor_id")
-            actor = self._known[row] = value if isinstance(value, str) else ""
+            actor = value if isinstance(value, str) else ""
+            if self._store.spans.end_ns[row] != NO_TIME or self._store.spans.kind[row] != PRODUCER:
+                self._known[row] = actor
         return actor
 
     def _read(self, rows: Places) -> list[_CallWithoutAttempt]:

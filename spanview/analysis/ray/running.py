@@ -177,6 +177,7 @@ class RunsNow:
     """What Ray names the process after, empty where it isn't Ray's, or the span that it runs; to be sanitised."""
     since_ns: int
     """When the span started, or when a missing parent's first child did: that started earlier."""
+    certainty: Certainty = Certainty.LIKELY
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +349,7 @@ class Running:
             titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
             for row, span in self._unended.all(traces).items():
                 if span.fate is Fate.RUNS and span.pid is not None:
-                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row]))
+                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], span.certainty))
             for trace in self._open_among(self._candidates):
                 if traces is None or trace in traces:
                     for span_id, pid in self._growth_of(trace, {}).parents.items():

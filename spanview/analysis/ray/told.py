@@ -201,7 +201,9 @@ class _Ids:
             read = [*self._read(store, new[part].tolist())]
             self._keys[new[part]] = np.array([key for key, _ in read], np.uint64)
             self._nodes[new[part]] = [node for _, node in read]
-        self._known[new] = True
+        # What a call submits is known when it has been submitted, and its record is replaced then.
+        spans = store.spans
+        self._known[new] = (copy_of(spans.end_ns)[new] != NO_TIME) | (copy_of(spans.kind)[new] != PRODUCER)
         sessions = np.array([tasks.session_of(bytes.fromhex(node.decode())) for node in self._numbers])
         return self._keys[rows], sessions[self._nodes[rows]]
 
@@ -216,7 +218,7 @@ class _Ids:
 
 
 _IDS: Final[WeakKeyDictionary[Store, _Ids]] = WeakKeyDictionary()
-"""By store: records don't change."""
+"""By store."""
 
 
 def _text_of(attributes: Mapping[str, object]) -> bytes:
@@ -287,9 +289,9 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
     has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
     put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
-    # A call without arguments takes a moment, too.
-    arguments = between(np.minimum(made, ready), ready)
-    put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= MOST_HANDOVER_NS), 0, arguments))
+    # A call without arguments takes a moment, too, and an actor is registered before its arguments are looked for.
+    arguments, least = between(np.minimum(made, ready), ready), np.where(kind == _CREATION, 5, 1) * MOST_HANDOVER_NS
+    put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= least), 0, arguments))
     # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.
     created = np.clip(shown.prepared, ready, np.maximum(ready, sent))
     created = np.where((created > ready) & (sent - created <= MOST_HANDOVER_NS), sent, created)

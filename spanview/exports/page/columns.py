@@ -28,7 +28,7 @@ from spanview.analysis.ray.workers import is_told
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.serve.requests import Part, name_of_trace, numbers_of
-from spanview.analysis.silent import lost_spans, silent_failures
+from spanview.analysis.silent import labels_of_traces, lost_spans, silent_failures
 from spanview.analysis.walk import walk
 from spanview.display.answer_text import as_far_as_known, whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
@@ -100,7 +100,9 @@ class Columns:
         reasons = self.known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         lost = lost_spans(unended)
-        self.failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost
+        self.failures = silent_failures(store, traces, is_open, reasons=reasons)[0]
+        labels = labels_of_traces(store, self.failures)
+        self.failures |= lost
         """What failed without an error, by row."""
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
         notes = {number: unended_text(unended[row]) for number, row in self.numbered(unended)}
@@ -108,7 +110,9 @@ class Columns:
         until = known_until(unended)
         of_trees = self._of_trees(traces, until, notes)
         names = of_trees.pop("name")
-        self._traces = self._columns_of_traces(np.array(traces, np.int64), names, [*silent], [*lost], until)
+        lasting = {row for row in self.failures if row not in unended or not unended[row].is_tried_again}
+        silent_numbers = [number for number, _ in self.numbered(lasting)]
+        self._traces = self._columns_of_traces(np.array(traces, np.int64), names, silent_numbers, [*lost], until)
         of_traces = enumerate(zip(traces, self._traces["unended"], strict=True))
         of_open = {number: (trace, self._unended_of(trace, unended)) for number, (trace, count) in of_traces if count}
         self._lasted = {
@@ -120,7 +124,7 @@ class Columns:
             end = open_end_of(of_trace, store.trace_table.end_ns[trace])
             (of_trees["answer"][number],) = as_far_as_known([of_trees["answer"][number]], end)
         self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
-        self._traces |= of_trees
+        self._traces |= of_trees | {"label": [labels.get(trace, "") for trace in traces]}
         self._sparse: dict[str, dict[int, Any]] = {
             "mark": self._marks(),
             "note": notes,
@@ -303,7 +307,7 @@ class Columns:
 
         Args:
             names: Of each trace, as the number of its root's name or as a text.
-            silent: The numbers of the rows of spans that failed without an error.
+            silent: The numbers of the rows of spans that failed without an error, and aren't tried again.
             lost: Which spans were lost with their processes, by row.
             until: Until when spans without an end are known to have run, by row.
         """

@@ -703,10 +703,11 @@ function start_of(trace) {
 }
 /** What is said of a trace that isn't whole. */
 function* whole_words(trace) {
-  const { complete, missing, unended, lost } = data.traces;
+  const { complete, missing, unended, lost, label } = data.traces;
   if (missing[trace]) yield `? ${count(missing[trace], "missing parent")}`;
   else if (!complete[trace]) yield "incomplete";
-  if (lost[trace]) yield `${whole(lost[trace])} lost`;
+  if (label[trace]) yield label[trace];
+  else if (lost[trace]) yield `${whole(lost[trace])} lost`;
   if (unended[trace] > lost[trace]) yield `◌ ${count(unended[trace] - lost[trace], "span")} without an end`;
 }
 /* {query.js} */

@@ -92,7 +92,7 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
         """Return why the selected span is thought to run or to wait."""
         span = self.rows.selected
         if span is None:
-            return "nothing runs or waits" if self.live.has_answer else ""
+            return "nothing runs or waits, as far as processes show" if self.live.has_answer else ""
         likely = ", likely" if span.certainty is Certainty.LIKELY else ""
         # What may wait says so itself.
         return sanitise(f"{span.state}{likely}: {span.text}" if span.certainty else span.text)

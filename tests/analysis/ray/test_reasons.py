@@ -22,11 +22,14 @@ from rays_word import NODE, line_of
 from spanview.analysis.answer import answer_of
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.ray.call_groups import CallsBy, call_groups
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of, without_attempt
 from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.silent import silent_failures
+from spanview.exports.losses import Losses
+from spanview.exports.page.columns import Columns
 from spanview.sources.loading import load_store
 from viewers import Growing
 
@@ -235,6 +238,7 @@ def test_what_ray_says_more_exactly_is_said(error: str, label: str) -> None:
     (why,) = reasons_of(data.store, calls_of(data.store)).values()
     assert (why.label, why.certainty) == (label, Certainty.CERTAIN)
     assert (why.outcome is CallOutcome.ACTOR_DIED) is (error == "ACTOR_DIED")
+    assert Columns(data.store, [0], {}, Losses("html")).overview["traces"]["label"] == [label]
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------
@@ -260,6 +264,26 @@ def test_get_if_exists_while_it_is_made() -> None:
     later = program.call("A.__init__", 20, "a")
     reasons = {call: why.reason for call, why in program.reasons().items()}
     assert (reasons[outer], reasons[later]) == (Reason.CREATED, Reason.EXISTING)
+
+
+def test_what_a_call_submits_is_known_when_it_has_been_submitted() -> None:
+    """Its first record names no actor, nor a task: what was asked then is asked again."""
+    data, build, task = Growing(), Builder(), "35" * 8 + "0a" * 16
+    names = {"ray.actor_id": "a", "ray.remote": "actor", "ray.node_id": NODE, "ray.task_id": task}
+    made = build.span("A.__init__ ray.remote", span=1, start=0, duration=1, kind="PRODUCER", attributes=names)
+    ran: dict[str, Any] = {"kind": "CONSUMER", "attributes": names}
+    data.add(made, build.span("A.__init__ ray.remote_worker", span=2, parent=1, start=5, duration=1, **ran))
+    fields: dict[str, Any] = {"trace": 2, "span": 3, "start": 20, "kind": "PRODUCER"}
+    data.add(build.span("A.__init__ ray.remote", duration=None, **fields), path="7.started.jsonl")
+    store = data.store
+    calls = calls_of(store)
+    assert [why.reason for why in reasons_of(store, calls).values()] == [Reason.UNKNOWN]
+    assert call_groups(store, calls, CallsBy.ACTOR).keys == ["actor a", "not known"]
+    existing = {**names, "ray.submitter_task_id": "ff" * 24}
+    data.add(build.span("A.__init__ ray.remote", duration=9, attributes=existing, **fields), path="7.jsonl")
+    calls = calls_of(store)
+    assert [why.reason for why in reasons_of(store, calls).values()] == [Reason.EXISTING]
+    assert call_groups(store, calls, CallsBy.ACTOR).keys == ["actor a"]
 
 
 def test_get_if_exists_lost_a_race() -> None:

@@ -18,6 +18,7 @@ import pytest
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from rays_word import NODE, line_of
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.query import select
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.ray import unended
@@ -290,13 +291,13 @@ def test_what_processes_run() -> None:
     table = data.store.trace_table
     (trace,) = (trace for trace in range(len(table)) if table.trace_id(trace) == 40)
     (parent,) = asked.running.runs_now({trace})
-    assert parent.since_ns == EPOCH_NS + 5_000
+    assert (parent.since_ns, parent.certainty) == (EPOCH_NS + 5_000, Certainty.LIKELY)
     asked.host.end({NEW})
     assert asked.running.runs_now() == []
     of_worker = {"host.name": "here", "process.pid": WORKER}
     began = build.span("m.f ray.remote_worker", trace=30, parent=30, duration=None, kind="CONSUMER", resource=of_worker)
     data.add(began, path=f"spans/here-{WORKER}-1700000000000.started.jsonl")
-    assert [runs.title for runs in asked.running.runs_now()] == ["f"]
+    assert [(runs.title, runs.certainty) for runs in asked.running.runs_now()] == [("f", Certainty.CERTAIN)]
 
 
 QUERIES: Final = {

@@ -9,7 +9,7 @@ from base64 import b64encode
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -467,3 +467,32 @@ def test_what_waits_to_be_tried_again_has_run_and_may_run_on(tmp_path: Path) -> 
     assert unseen.unsent == (("f ray.remote", "waits to be tried again, as Ray said last"),)
     (told,) = told_outcomes(store, [0]).values()
     assert told.was_sent
+
+
+@pytest.mark.parametrize(("ms", "is_said"), [(33, False), (2_000, True)])
+def test_registering_an_actor_is_no_wait_for_arguments(tmp_path: Path, ms: int, *, is_said: bool) -> None:
+    """Ray does that before it looks for them; a constructor without any takes as long."""
+    task, build, ns = "35" * 8 + "0a" * 16, Builder(), ms * 1_000_000
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ran: dict[str, Any] = {"start": 5_000_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call, build.span("A.__init__ ray.remote_worker", parent=1, **ran)]))
+    states = {"1": EPOCH_NS, "2": EPOCH_NS + ns, "5": EPOCH_NS + 4_000_000_000, "8": EPOCH_NS + 5_000_000_000}
+    line = line_of(task, states, name="A", kind="ACTOR_CREATION_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    assert (WaitedFor.ARGUMENTS in AllAttempts(store).reasons_of([row]).parts_of(row)) is is_said
+
+
+def test_the_task_of_a_call_is_known_when_it_has_been_submitted() -> None:
+    """Its first record doesn't name it; which task it is was asked then, too."""
+    task, data, build = "35" * 8 + "0a" * 16, Growing(), Builder()
+    line = line_of(task, {"1": EPOCH_NS, "11": EPOCH_NS + 9_000})
+    data.add(json.loads(line), path="event_EXPORT_TASK_7.log")
+    fields: dict[str, Any] = {"span": 1, "start": 20, "kind": "PRODUCER"}
+    data.add(build.span("f ray.remote", duration=None, **fields), path="7.started.jsonl")
+    assert not told_outcomes(data.store, [0])
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    data.add(build.span("f ray.remote", duration=9, attributes=ids, **fields), path="7.jsonl")
+    assert [told.outcome.key for told in told_outcomes(data.store, [0]).values()] == ["finished"]

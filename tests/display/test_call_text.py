@@ -103,7 +103,7 @@ def test_what_is_not_known_is_not_said() -> None:
         # Of a part of a wait the cause is known.
         (
             {WaitedFor.WORKER_START: WaitSum(18, 188_000_000)},
-            "192 ms waiting: 188 ms likely for a new worker, 4 ms cause unknown",
+            "192 ms waiting: 188 ms likely for a new worker or its code, 4 ms cause unknown",
             "likely worker start 98%, unknown 2%",
         ),
         ({WaitedFor.ACTOR: WaitSum(1, 192_000_000)}, "192 ms waiting, likely for its actor", "likely actor 100%"),
@@ -143,7 +143,7 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
         (
             [(WaitedFor.WORKER_START, 1_000), (WaitedFor.UNKNOWN, 3_000)],
             False,
-            "1 µs likely for a new worker, 3 µs cause unknown",
+            "1 µs likely for a new worker or its code, 3 µs cause unknown",
         ),
         (
             [(cause, 1_000) for cause in WaitedFor],

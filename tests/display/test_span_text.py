@@ -296,7 +296,7 @@ def test_timing_of_a_generator() -> None:
     ]
     lines = shown(lines_of("Timing", *documents, node=1, width=120))
     assert ("run time", "a generator, run time not known: its span ends when the generator is made") in lines
-    assert ("", "likely for a new worker: its process, which started or loaded code, ran nothing before") in lines
+    assert ("", "likely for a new worker or its code: its process ran nothing before") in lines
 
 
 def test_timing_of_damaged_spans() -> None:

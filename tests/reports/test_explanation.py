@@ -45,7 +45,7 @@ CAUSES: Final = [
     (
         "ray-events-hook",
         "time",
-        r"^2 calls of own_worker took .*6\.96 s for its code to be loaded, 6\.22 s likely for a new worker",
+        r"^2 calls of own_worker took .*6\.96 s for its code to be loaded, 6\.22 s likely for a new worker or its code",
     ),
     (
         "ray-events-hook",

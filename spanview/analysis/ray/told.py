@@ -535,7 +535,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         elif " because " in message:
             text = f"{text} ({_cause_in(message)})"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
-        outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
+        outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

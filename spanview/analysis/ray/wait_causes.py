@@ -43,7 +43,9 @@ class WaitedFor(StrEnum):
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
         text = f"{extent} for {self}" if extent else f"for {self}"
-        return text if self.is_sure(is_certain=is_certain) else f"likely {text}"
+        if self.is_sure(is_certain=is_certain):
+            return text
+        return f"likely {text}{' or its code' if self is WaitedFor.WORKER_START else ''}"
 
     def is_sure(self, *, is_certain: bool) -> bool:
         """Tell whether it is certain that this was waited for, as `label_of` means it."""

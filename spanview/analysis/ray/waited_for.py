@@ -581,8 +581,7 @@ def reason_text(store: Store, reason: WaitReason) -> str:
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:
         case WaitedFor.WORKER_START:
-            doing = "" if reason.is_certain else ", which started or loaded code,"
-            evidence = f"its process{doing} ran nothing before"
+            evidence = "its process ran nothing before"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
         case _:

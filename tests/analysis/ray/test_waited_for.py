@@ -108,14 +108,14 @@ def reason_of_last(store: Store) -> str:
         ("1 m.f < 0-1\n2 m.f > 2-9", ""),
         (
             "1 f < 0-1\n2 f > 900-910",
-            "likely for a new worker: its process, which started or loaded code, ran nothing before",
+            "likely for a new worker or its code: its process ran nothing before",
         ),
         # Too quick for a start.
         ("1 f < 0-1\n2 f > 30-910", "cause unknown"),
         # A task that had waited for room would have run in a worker that got free, an actor wouldn't.
         (
             "1 f < 0-1\n2 f > 20000-20010",
-            "likely for a new worker: its process, which started or loaded code, ran nothing before",
+            "likely for a new worker or its code: its process ran nothing before",
         ),
         (
             "1 A.__init__ < 0-1\n2 A.__init__ > 20000-20010",
@@ -181,11 +181,11 @@ def reason_of_last(store: Store) -> str:
         # The same of a worker, which no argument has to wait for; and a constructor has no result.
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-300\n2 f > 900-910",
-            "likely mostly for a new worker: its process, which started or loaded code, ran nothing before",
+            "likely mostly for a new worker or its code: its process ran nothing before",
         ),
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-800\n2 f > 900-910",
-            "likely at the end for a new worker: its process, which started or loaded code, ran nothing before",
+            "likely at the end for a new worker or its code: its process ran nothing before",
         ),
         (
             f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 g > 100-896\n4 f > 900-910",
@@ -193,7 +193,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             "1 A.__init__ < 0-1\n1 f < 1-2\n3 A.__init__ > 100-800\n2 f > 900-910",
-            "likely for a new worker: its process, which started or loaded code, ran nothing before",
+            "likely for a new worker or its code: its process ran nothing before",
         ),
         # Of very many calls that ended meanwhile, only the last are looked at: g may be followed by any of the rest.
         (
@@ -291,7 +291,9 @@ def test_drawings(drawing: str, text: str) -> None:
     assert not reason_of_last(store_of_drawing(drawing, ending="-of-all-nodes.txt"))
 
 
-@pytest.mark.parametrize(("file", "text"), [("n-3-1717000000", "likely for a new worker"), ("n-2-1717000000.2", "")])
+@pytest.mark.parametrize(
+    ("file", "text"), [("n-3-1717000000", "likely for a new worker or its code"), ("n-2-1717000000.2", "")]
+)
 def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
     """What ran in the file before it, ran in that process."""
     drawing = f"n-1-1717000000 g < 0-1\nn-2-1717000000 g > 2-3\nn-1-1717000000 f < 4-5\n{file} f > 900-910"
@@ -302,13 +304,13 @@ def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("function", "began_ms", "text"),
     [
-        ("A.__init__", 6, "likely for a new worker"),
-        ("A.__init__", 900, "likely mostly for a new worker"),
+        ("A.__init__", 6, "likely for a new worker or its code"),
+        ("A.__init__", 900, "likely mostly for a new worker or its code"),
         # It was there before the call, which may have waited for a result of g.
-        ("A.__init__", 4, "likely at the end for a new worker"),
-        ("A.__init__", None, "likely at the end for a new worker"),
+        ("A.__init__", 4, "likely at the end for a new worker or its code"),
+        ("A.__init__", None, "likely at the end for a new worker or its code"),
         # A task's worker may have been started for something else.
-        ("f", 6, "likely at the end for a new worker"),
+        ("f", 6, "likely at the end for a new worker or its code"),
     ],
 )
 def test_an_actor_s_process_begins_for_the_actor(function: str, began_ms: int | None, text: str) -> None:
@@ -365,7 +367,7 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
         (f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 195-196\n3 f > 191-192", ""),
         (
             f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 150-160\n3 f > 191-192",
-            "meanwhile g waited 138 ms, likely for a new worker",
+            "meanwhile g waited 138 ms, likely for a new worker or its code",
         ),
     ],
 )
@@ -397,7 +399,10 @@ _CHAIN: Final = f"{_EARLIER}7 f < 10-11\n8 g < 11-12\n1 h < 12-13\n"
     ("drawing", "text"),
     [
         # h waited behind g, and g behind f, which waited for a new worker; or g ran most of the time; or neither.
-        (f"{_CHAIN}4 f > 600-610\n4 g > 611-650\n4 h > 651-652", "f waited 587 ms, likely for a new worker"),
+        (
+            f"{_CHAIN}4 f > 600-610\n4 g > 611-650\n4 h > 651-652",
+            "f waited 587 ms, likely for a new worker or its code",
+        ),
         (f"{_CHAIN}4 f > 200-210\n4 g > 211-650\n4 h > 651-652", "g ran 439 ms"),
         (f"{_CHAIN}4 f > 200-380\n4 g > 381-650\n4 h > 651-652", ""),
         # What waited, cause unknown: what went on meanwhile, of the same caller.
@@ -414,7 +419,7 @@ _CHAIN: Final = f"{_EARLIER}7 f < 10-11\n8 g < 11-12\n1 h < 12-13\n"
         ("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 100-900\n2 A.f > 901-902", "A.__init__ ran 800 ms"),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
-            "A.__init__ waited 798 ms, likely for a new worker",
+            "A.__init__ waited 798 ms, likely for a new worker or its code",
         ),
     ],
 )
@@ -483,7 +488,7 @@ def test_names_of_other_traces_are_short_in_an_answer_too() -> None:
     store = store_of_drawing("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902")
     shown = short_names(["A.f ray.remote", "A.f ray.remote_worker"])
     text = answer_texts(answer_of(store, trace_row(store, 2)), shown)[0]
-    assert "meanwhile A.__init__ waited 798 ms, likely for a new worker" in text
+    assert "meanwhile A.__init__ waited 798 ms, likely for a new worker or its code" in text
 
 
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:
@@ -523,8 +528,8 @@ def test_functions_sum_it_up() -> None:
 @pytest.mark.parametrize(
     ("number", "text"),
     [
-        (None, "likely for a new worker: its process, which started or loaded code, ran nothing before"),
-        (0, "likely for a new worker: its process, which started or loaded code, ran nothing before"),
+        (None, "likely for a new worker or its code: its process ran nothing before"),
+        (0, "likely for a new worker or its code: its process ran nothing before"),
         (1, "cause unknown"),
     ],
 )

@@ -127,7 +127,7 @@ class Calls:
             attempts,
             max(0, min(starts) - submitted) if starts and submitted != NO_TIME else None,
             time_between(spans.start_ns[attempts[-1]], spans.end_ns[attempts[-1]]) if attempts else None,
-            self._outcome(row, attempts),
+            self._outcome(index, row, attempts),
         )
 
     @property
@@ -253,7 +253,7 @@ class Calls:
         attempts: list[int] = self.attempts[self.firsts[index] : self.firsts[index + 1]].tolist()
         return attempts
 
-    def _outcome(self, row: int, attempts: tuple[int, ...]) -> Outcome:
+    def _outcome(self, index: int, row: int, attempts: tuple[int, ...]) -> Outcome:
         status = self.store.spans.status
         if not attempts:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
@@ -262,7 +262,7 @@ class Calls:
         if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
         ended_by = cut_off_text(self.store, attempts[-1]).partition(":")[0]
-        if ended_by or len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
+        if ended_by or not self.are_retried[index]:
             return Outcome(ended_by or Outcome.ENDED)
         name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED

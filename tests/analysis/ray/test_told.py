@@ -314,6 +314,7 @@ def test_attempts_of_which_ray_alone_knows(attempts: int) -> None:
     data.add(*map(json.loads, lines), path="logs/export_events/event_EXPORT_TASK_7.log")
     (function,) = functions_of(data.store, calls_of(data.store))
     assert (function.attempts, function.retried) == (1, attempts - 1)
+    assert [call.outcome.value for call in calls_of(data.store)] == ["retried" if attempts == 2 else "ended"]
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

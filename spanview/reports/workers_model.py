@@ -255,17 +255,6 @@ class Heading:
     """How many workers and drivers, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerNow:
-    """What a worker runs now."""
-
-    since_ns: int
-    """From when on nothing else is known of it."""
-    name: str
-    """From a process, and so to be sanitised; empty where it isn't known."""
-    certainty: Certainty
-
-
 class WorkersModel:
     """Workers that are looked at."""
 
@@ -277,7 +266,7 @@ class WorkersModel:
         self._known = self.shape
         """What spans alone come to."""
         self._running: Sequence[RunsNow] = ()
-        self._doing: dict[int, WorkerNow] = {}
+        self._doing: dict[int, RunsNow] = {}
         """What runs now, by the indices of workers."""
         self._known_until: Mapping[int, int] = {}
         """Until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
@@ -341,7 +330,7 @@ class WorkersModel:
                 from spanview.analysis.ray.lanes import lane_of_process
 
                 more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
-            self._doing[index] = WorkerNow(runs.since_ns, runs.title, runs.certainty)
+            self._doing[index] = runs
         if self._doing:
             shape = replace(
                 shape,
@@ -369,7 +358,7 @@ class WorkersModel:
         ]
         self.sort(self.by, is_reversed=self.is_reversed)
 
-    def runs_now(self, index: int) -> WorkerNow | None:
+    def runs_now(self, index: int) -> RunsNow | None:
         """Return what a worker runs now; None where nothing says so."""
         return self._doing.get(index)
 

@@ -248,8 +248,8 @@ class UnendedSpans:
 
     def _remembered(self, row: int, now_ns: int) -> Unended:
         now, over = self._of(row, now_ns), self._over.get(row)
-        # Ray may say only afterwards that a process was ended in order, or when an attempt had failed.
-        is_news = over is None or over.is_likely or (now.is_told and not over.is_told)
+        # Ray may say only afterwards that a process was ended in order, when an attempt had failed, or what came of it.
+        is_news = over is None or over.is_likely or (now.is_told and now != over)
         if now.fate in {Fate.STOPPED, Fate.CANCELLED} or (now.fate is Fate.LOST and is_news):
             self._over[row] = now
             return now

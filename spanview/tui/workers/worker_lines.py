@@ -348,7 +348,7 @@ class WorkerLines(LineList):
             for first, behind in drawn.full_runs(fewest, hatch):
                 runs, size = self.model.runs_now(index), behind - first - 1
                 row = None if drawn.places[first] == NOBODY else lane.blocks.rows[drawn.places[first]]
-                text = self.model.function_text(row) if row is not None else "" if runs is None else runs.name
+                text = self.model.function_text(row) if row is not None else "" if runs is None else runs.title
                 name = _in_block(text, size)
                 bare = name.rstrip()
                 texts[first] = f"{hatch}{bare}{hatch * (len(name) - len(bare))}", texts[first][1]

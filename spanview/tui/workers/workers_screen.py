@@ -193,7 +193,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         busy = [""]
         if (runs := self._model.runs_now(index)) is not None:
             likely = ", likely" if runs.certainty is Certainty.LIKELY else ""
-            before.append(f"{' '.join(filter(None, ('runs', sanitise(runs.name, _LONGEST_ID), 'now')))}{likely}")
+            before.append(f"{' '.join(filter(None, ('runs', sanitise(runs.title, _LONGEST_ID), 'now')))}{likely}")
         longest, (busy_ns, length_ns) = self._model.gap(index), self._model.own_time(index)
         if longest is not None:
             most = self._model.at_most(index)

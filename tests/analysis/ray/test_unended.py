@@ -262,25 +262,30 @@ def test_ray_says_later_when_a_lost_call_had_failed() -> None:
     assert (lost.fate, lost.told_ns) == (Fate.LOST, EPOCH_NS + 90_000)
 
 
-@pytest.mark.parametrize(("states", "may_last"), [({"1": 90}, True), ({"1": 90, "8": 95}, True), ({"12": 99}, False)])
-def test_a_trace_lasts_on_while_a_lost_call_is_tried_again(states: dict[str, int], *, may_last: bool) -> None:
-    """Its next attempt waits, or runs, as Ray says, and no span of that is here: when it ends isn't known."""
+def test_a_trace_lasts_on_while_a_lost_call_is_tried_again() -> None:
+    """Its next attempt waits, then runs, as Ray says, and no span of it is here, until Ray has it as failed."""
     ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), Builder()
     store = Store(reader)
     fields: dict[str, Any] = {"kind": "CONSUMER", "parent": 1, "resource": HERE, "attributes": ids}
     submitted: Any = {"kind": "PRODUCER", "resource": HERE, "attributes": {**ids, "ray.submitter_task_id": "ff" * 24}}
     add(store, reader, ENDED, build.span("f ray.remote", span=1, start=0, duration=5, **submitted))
-    attempt = build.span("f ray.remote_worker", span=2, start=10, duration=None, **fields)
-    add(store, reader, STARTED, attempt)
-    lines = line_of(TASK, {"1": EPOCH_NS, "12": EPOCH_NS + 90_000}, error="WORKER_DIED")
-    times = {state: EPOCH_NS + 1_000 * us for state, us in states.items()}
-    lines += line_of(TASK, times, attempt=1, error="WORKER_DIED" if "12" in times else "")
-    reader.files.append(lines)
-    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
-    unended = UnendedSpans.of_store(store, FakeHost()).all()
-    assert [span.fate for span in unended.values()] == [Fate.LOST]
-    end = ran_until(unended).end_at(EPOCH_NS + 90_000)
-    assert end is (OpenEnd.EARLIEST if may_last else OpenEnd.LATEST)
+    add(store, reader, STARTED, build.span("f ray.remote_worker", span=2, start=10, duration=None, **fields))
+    events, decoder, spans = (
+        store.add_source("event_EXPORT_TASK_7.log"),
+        Decoder(),
+        UnendedSpans.of_store(store, FakeHost()),
+    )
+    reader.files.append(b"")
+    ends = []
+    for attempt, state, us in ((0, "12", 90), (1, "1", 90), (1, "8", 95), (1, "12", 99)):
+        error = "WORKER_DIED" if state == "12" else ""
+        line = line_of(TASK, {state: EPOCH_NS + 1_000 * us}, attempt=attempt, error=error)
+        reader.files[events] = (reader.files[events] or b"") + line
+        store.add(events, decoder.feed(line))
+        unended = spans.all()
+        assert [span.fate for span in unended.values()] == [Fate.LOST]
+        ends.append(ran_until(unended).end_at(EPOCH_NS + 90_000))
+    assert ends == [OpenEnd.LATEST, OpenEnd.EARLIEST, OpenEnd.EARLIEST, OpenEnd.LATEST]
 
 
 def test_what_is_lost_stays_lost() -> None:

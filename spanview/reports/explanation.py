@@ -712,19 +712,14 @@ class _Explanation:
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
             # Ray knows of attempts that left no span.
             seen, newest = [call for call in retried if len(call.attempts) > 1], retried[-1]
-            rows = [row for call in retried for row in call.attempts[-1:]]
-            last = [
-                (self._spans.status[row] == ERROR or self._is_lost(row))
-                and row not in calls.tried_again | calls.withdrawn
-                for row in rows
-            ]
-            traces = {self._spans.trace[row] for row, has_failed in zip(rows, last, strict=True) if has_failed}
+            last = [call for call in retried if self._has_failed_for_good(call)]
+            traces = {self._spans.trace[call.row] for call in last}
             so_far = " so far" if traces & self._growing else ""
             ended = (
-                f"the last one {'was lost, too' if self._is_lost(rows[0]) else 'failed'}"
-                if len(last) == 1 and last[0] and seen
-                else f"{count(sum(last), 'call')} failed for good"
-                if any(last) and not so_far
+                f"the last one {'was lost, too' if self._is_lost(newest.attempts[-1]) else 'failed'}"
+                if len(retried) == 1 and last and seen
+                else f"{count(len(last), 'call')} failed for good"
+                if last and not so_far
                 else ""
             )
             attempts, told = sum(len(call.attempts) for call in seen), len(retried) - len(seen)
@@ -743,6 +738,15 @@ class _Explanation:
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
+
+    def _has_failed_for_good(self, call: Call) -> bool:
+        if not call.attempts:
+            # What became of attempts that left no span is told by Ray.
+            why = self._known.reasons.get(call.row)
+            return why is not None and why.has_failed
+        row, calls = call.attempts[-1], self._calls
+        has_failed = self._spans.status[row] == ERROR or self._is_lost(row) or row in calls.told_failures
+        return has_failed and row not in calls.tried_again and row not in calls.withdrawn
 
     def _is_lost(self, row: int) -> bool:
         return row in self._unended and self._unended[row].fate is Fate.LOST

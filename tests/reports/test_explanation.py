@@ -349,6 +349,27 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
 
 
+@pytest.mark.parametrize("of_both", [True, False])
+def test_calls_that_left_no_attempt_may_have_failed_for_good(tmp_path: Path, *, of_both: bool) -> None:
+    """As Ray says of each of their attempts, beside those of which spans say it."""
+    build, documents, lines = Builder(), list[Any](), list[bytes]()
+    for number in (1, 2):
+        task = f"{number:02x}" * 8 + "0a" * 16
+        ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        documents.append(build.span("f ray.remote", trace=number, span=1, kind="PRODUCER", duration=5, attributes=ids))
+        for span in (2, 3) if number == 1 else ():
+            about: dict[str, Any] = {"kind": "CONSUMER", "status": "ERROR"}
+            ran = build.span("f ray.remote_worker", trace=number, span=span, parent=1, start=90 * span, **about)
+            documents.append(ran | {"attributes": ids})
+        lines.append(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}, error="WORKER_DIED"))
+        goes_on = {} if number == 2 and not of_both else {"12": EPOCH_NS + 90_000}
+        lines.append(line_of(task, {"1": EPOCH_NS + 50_000, **goes_on}, attempt=1, error="WORKER_DIED"))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
+    assert said.startswith("1 call of f took 2 attempts, and 1 more was tried again, as Ray says")
+    assert said.endswith("; 2 calls failed for good" if of_both else "; 1 call failed for good")
+
+
 def test_what_is_seen_and_what_is_told_to_be_tried_again_are_counted_apart(tmp_path: Path) -> None:
     """Spans show two attempts of one call; of another one Ray tells of a second, of which no span is here."""
     build, documents, lines = Builder(), list[Any](), list[bytes]()

@@ -128,7 +128,7 @@ _CALLS: Final[Script] = (
     ("calls", "~"),
     *_on("calls", ("calls", "s s s s s s S e")),
     *_BACK_FROM_FAILURE,
-    ("calls", "~ b ~ b ~ b ~ b ~ x ~ x ~ v ~ enter"),
+    ("calls", "~ b ~ b ~ b ~ b ~ x ~ x ~ v ~ s ~ g enter"),
     ("functioncalls", "~ s s s s S b x e"),
     *_BACK_FROM_FAILURE,
     ("functioncalls", "down ~ v"),

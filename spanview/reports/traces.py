@@ -191,7 +191,8 @@ def name_pieces(model: TracesModel, trace: int, cells: int, marked: str = "") ->
     yield Piece(fixed(f"{state} ", min(_MARK, cells)), _STYLES.get(state, "warning"))
     yield Piece(marked, "accent")
     left = room - cell_len(shown.rstrip()) - 2
-    # How something failed is worth its beginning.
+    # How something failed is worth its beginning; that something runs comes first, and has room mostly.
+    word = word if len(word) <= left or state == "!" else word.partition(",")[0]
     if word and (len(word) <= left or (state == "!" and left >= _SHORTEST_REASON)):
         yield Piece(f"{shown.rstrip()}  ", style)
         yield Piece(data_text(word, left), "warning" if state == "!" else "dim")

@@ -402,3 +402,15 @@ def test_how_it_failed_is_cut_where_it_has_no_room(model: TracesModel, cells: in
     alpha = next(trace for trace in model.order if model.root_name(trace) == "alpha")
     model.silent = {alpha: FailedSilently("waited for 1 GPU (no node has that)", lasted=True, newest_ns=0)}
     assert "".join(piece.text for piece in name_pieces(model, alpha, cells)).rstrip() == shown
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [(50, "● alpha  still coming in, actor died"), (30, "● alpha  still coming in"), (20, "● alpha")],
+)
+def test_that_something_runs_comes_before_what_failed(model: TracesModel, cells: int, shown: str) -> None:
+    """Where there is no room for both, the first is there."""
+    alpha = next(trace for trace in model.order if model.root_name(trace) == "alpha")
+    model.silent = {alpha: FailedSilently("actor died", lasted=True, newest_ns=0)}
+    model.growing = {alpha}
+    assert "".join(piece.text for piece in name_pieces(model, alpha, cells)).rstrip() == shown

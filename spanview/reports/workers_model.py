@@ -331,13 +331,16 @@ class WorkersModel:
 
                 more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
             self._doing[index] = runs
-        if self._doing:
-            shape = replace(
-                shape,
-                lanes=[*shape.lanes, *(lane for lane, _ in more)],
-                workers=[*shape.workers, *(worker for _, worker in more)],
-                whole=Window(shape.whole.start_ns, max(shape.whole.end_ns, now_ns)),
-            )
+        # What was lost may have outlasted all that has an end.
+        open_rows = (lane.blocks.rows[block] for lane in shape.lanes for block in lane.blocks.unended)
+        seen_ns = max((self._known_until.get(row, 0) for row in open_rows), default=0)
+        whole = Window(shape.whole.start_ns, max(shape.whole.end_ns, seen_ns, now_ns if self._doing else 0))
+        shape = replace(
+            shape,
+            lanes=[*shape.lanes, *(lane for lane, _ in more)],
+            workers=[*shape.workers, *(worker for _, worker in more)],
+            whole=whole,
+        )
         self.shape = shape
         workers = enumerate(zip(shape.lanes, shape.workers, strict=True))
         self._waiting_drivers = frozenset(index for index, (lane, worker) in workers if self._waits(lane, worker))

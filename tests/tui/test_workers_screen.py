@@ -434,6 +434,9 @@ def test_what_was_lost_is_hatched_until_it_was_lost() -> None:
         cells = cells_of(lane, model.whole, 10, model.shape.numbers)
         hatch_until(cells, model.whole, lane.blocks.unended, model.known_until(0))
         assert "".join(cells.glyphs) == drawn
+    # It may have outlasted all that has an end.
+    model.take_running([], {2: EPOCH_NS + 130_000}, EPOCH_NS + 200_000)
+    assert model.whole.end_ns == EPOCH_NS + 130_000
 
 
 def test_what_runs_now() -> None:

@@ -175,7 +175,7 @@ def _by_spans_alone(store: Store, call: Call, broken: set[str]) -> Became | None
     """Return what an attempt shows that has an end, or a constructor that failed; None where neither is there."""
     if call.attempts and store.spans.end_ns[call.attempts[-1]] != NO_TIME:
         has_failed = store.spans.status[call.attempts[-1]] == ERROR
-        return Became(CallOutcome.FAILED if has_failed else CallOutcome.FINISHED)
+        return Became(CallOutcome.FAILED) if has_failed else Became(CallOutcome.FINISHED, Certainty.LIKELY)
     if call.function.rpartition(".")[0] + "." in broken:
         return Became(CallOutcome.CONSTRUCTOR_FAILED)
     return None

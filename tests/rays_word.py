@@ -82,10 +82,8 @@ class Attempt:
         ready = states[_HAS_ARGUMENTS]
         if not self.number:
             put("arguments", states.get(_MADE, ready), ready)
-            # A call without any takes a moment, too.
-            # An actor is registered first, which takes up to some 40 ms on a busy machine.
-            times = 5 if self.kind == "ACTOR_CREATION_TASK" else 1
-            parts["arguments"] *= parts["arguments"] > times * _HANDOVER_NS
+            # A call without any takes a moment, too, up to some 40 ms on a busy machine.
+            parts["arguments"] *= parts["arguments"] > 5 * _HANDOVER_NS
         elif self.follows_run or self.kind != "ACTOR_TASK":
             put("retry", since_ns, ready)
         ran = states.get(_RUNS, max(started_ns, states.get(_SENT, ready)))

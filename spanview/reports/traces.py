@@ -160,7 +160,13 @@ def traces_table(
             lambda trace: model.requested(trace) or None,
         ),
         fact("state", "what is said of it beside its figures", TEXT, lambda trace: model.state(trace)[1] or None),
-        fact("lasted_ns", "how long it lasted, or has lasted at least", TIME_NS, lambda trace: model.lasted(trace)[0]),
+        fact("lasted_ns", "how long it lasted, as far as that is known", TIME_NS, lambda trace: model.lasted(trace)[0]),
+        fact(
+            "lasted_bound",
+            "so far, at least or at most: what is known of that where a span of it has no end",
+            TEXT,
+            lambda trace: None if (end := model.lasted(trace)[1]) is None else end.value,
+        ),
         fact(
             "complete",
             "whether no parent of a span is missing",

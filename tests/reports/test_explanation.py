@@ -624,6 +624,8 @@ def test_all_lasted_at_least_so_long_where_something_has_no_end(tmp_path: Path) 
     ended = [*build.draw("c 0-20", trace=2), *build.draw("c 0-20", trace=3)]
     folder = folder_of(tmp_path, [*build.draw("a 0-10\n  b 2-?"), *ended])
     assert " in at least 20 µs, from " in texts(explained(folder), "about")[0]
+    rows = json.loads(spanview("stats", "--by", "trace", "--json", folder).output)["rows"]
+    assert {(row["lasted_ns"], row["lasted_bound"]) for row in rows} == {(10_000, "at least"), (20_000, None)}
     # What isn't asked for says nothing of it.
     assert " in 20 µs, from " in texts(explained(folder, "-q", "name=c"), "about")[0]
 

@@ -3,7 +3,7 @@
 an attempt that was interrupted  cancelled, likely, where Ray has it as finished or failed
 an actor's later constructor     what Ray says of that, or else its span, where it failed or has no end
 Ray's events                     finished, cancelled, worker died, …, as `told` has it; certain
-else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
+else the last attempt            finished, likely, or failed; running, or worker died, as its process shows
 else no attempt, and a reason    as `reasons` has it, such as constructor failed
 else                             unknown
 """
@@ -96,7 +96,9 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
 
 def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unended]) -> Became:
     if call.outcome in _BY_SPANS:
-        return Became(_BY_SPANS[call.outcome])
+        outcome = _BY_SPANS[call.outcome]
+        # Its result may have been impossible to send, or it was cancelled while it waited, and ran all the same.
+        return Became(outcome, Certainty.LIKELY if outcome is CallOutcome.FINISHED else Certainty.CERTAIN)
     if not call.attempts:
         why = reasons.get(call.row)
         return _UNKNOWN if why is None or why.outcome is None else Became(why.outcome, why.certainty)

@@ -225,6 +225,8 @@ def _text_of(attributes: Mapping[str, object]) -> bytes:
     return "".join(f'"{key}": "{value}"\n' for key, value in attributes.items()).encode()
 
 
+_MOST_RESOLVING_NS: Final = 100_000_000
+"""On a busy machine, a call without arguments takes up to a half of this, too, as registering an actor does."""
 _LEAST_START_NS: Final = 50_000_000
 """A worker that was there before the call was made, and took no longer, was up already."""
 
@@ -289,9 +291,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
     has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
     put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
-    # A call without arguments takes a moment, too, and an actor is registered before its arguments are looked for.
-    arguments, least = between(np.minimum(made, ready), ready), np.where(kind == _CREATION, 5, 1) * MOST_HANDOVER_NS
-    put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= least), 0, arguments))
+    arguments = between(np.minimum(made, ready), ready)
+    put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= _MOST_RESOLVING_NS), 0, arguments))
     # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.
     created = np.clip(shown.prepared, ready, np.maximum(ready, sent))
     created = np.where((created > ready) & (sent - created <= MOST_HANDOVER_NS), sent, created)

@@ -471,8 +471,8 @@ def test_what_waits_to_be_tried_again_has_run_and_may_run_on(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("ms", "is_said"), [(33, False), (2_000, True)])
-def test_registering_an_actor_is_no_wait_for_arguments(tmp_path: Path, ms: int, *, is_said: bool) -> None:
-    """Ray does that before it looks for them; a constructor without any takes as long."""
+def test_a_moment_before_arguments_exist_is_no_wait_for_them(tmp_path: Path, ms: int, *, is_said: bool) -> None:
+    """Ray registers an actor before it looks for them; a constructor without any takes as long."""
     task, build, ns = "35" * 8 + "0a" * 16, Builder(), ms * 1_000_000
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     call = build.span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)

@@ -713,7 +713,9 @@ class _Explanation:
             # Ray knows of attempts that left no span.
             seen, newest = [call for call in retried if len(call.attempts) > 1], retried[-1]
             last = [call for call in retried if self._has_failed_for_good(call)]
-            traces = {self._spans.trace[call.row] for call in last}
+            # Where Ray tells, it would tell of another attempt.
+            told_of = told_outcomes(self._store, [call.row for call in last])
+            traces = {self._spans.trace[call.row] for call in last if call.row not in told_of}
             so_far = " so far" if traces & self._growing else ""
             ended = (
                 f"the last one {'was lost, too' if self._is_lost(newest.attempts[-1]) else 'failed'}"

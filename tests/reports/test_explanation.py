@@ -748,19 +748,25 @@ def test_a_caller_may_await_a_call_while_it_runs(tmp_path: Path, *, overlaps: bo
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, is_there: bool) -> None:
-    """Another one may follow one that failed."""
-    build, now = Builder(), (time.time_ns() - EPOCH_NS) // 1_000
+    """Another one may follow one that failed, where Ray doesn't tell that none does."""
+    build, now, task = Builder(), (time.time_ns() - EPOCH_NS) // 1_000, "35" * 8 + "0a" * 16
     process = {"host.name": platform.node(), "process.pid": os.getpid() if is_there else 2**31 - 1}
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call: dict[str, Any] = {"span": 2, "parent": 1, "duration": 1, "kind": "PRODUCER", "attributes": ids}
+    ran: dict[str, Any] = {"parent": 2, "duration": 5, "kind": "CONSUMER", "status": "ERROR", "attributes": ids}
     documents = [
         build.span("job", span=1, start=now, duration=None, resource=process),
-        build.span("f ray.remote", span=2, parent=1, start=now + 1, duration=1, kind="PRODUCER", resource=process),
-        *(
-            build.span("f ray.remote_worker", parent=2, start=start, duration=5, kind="CONSUMER", status="ERROR")
-            for start in (now + 10, now + 20)
-        ),
+        build.span("f ray.remote", start=now + 1, resource=process, **call),
+        *(build.span("f ray.remote_worker", start=start, **ran) for start in (now + 10, now + 20)),
     ]
-    (retried,) = texts(explained(folder_of(tmp_path, documents)), "retried")
+    folder = folder_of(tmp_path, documents)
+    (retried,) = texts(explained(folder), "retried")
     assert retried == f"1 call of f took 2 attempts{' so far' if is_there else ''}; the last one failed"
+    failed = {"1": EPOCH_NS + now * 1_000, "12": EPOCH_NS + (now + 15) * 1_000}
+    lines = line_of(task, failed, error="WORKER_DIED") + line_of(task, failed, attempt=1, error="WORKER_DIED")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    (retried,) = texts(explained(folder), "retried")
+    assert retried == "1 call of f took 2 attempts; the last one failed"
 
 
 @pytest.mark.parametrize("is_there", [True, False])

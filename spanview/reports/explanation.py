@@ -522,7 +522,9 @@ class _Explanation:
             else:
                 since, again = ("tried again", " again") if oldest.is_again else ("submitted", "")
                 text, others = f"{name}, {since} {age} ago, has not been seen to run{again}", count(more, "other call")
-                others += f" {'has' if more == 1 else 'have'} not, either"
+                # Some may have run, and are to be tried again.
+                are_alike = all(span.is_again == oldest.is_again for span in of_state)
+                others += f" {'has' if more == 1 else 'have'} not, either" if are_alike else " may wait, too"
             text += f" ({sanitise(oldest.text, _MAX_MESSAGE)}){f'; {others}' if more else ''}"
             # That it hasn't been seen to run is so, whatever became of it.
             certainty = oldest.certainty or Certainty.CERTAIN

@@ -596,6 +596,14 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     assert bool(texts(document, "failed")) is bool(next_error)
     assert ("1 call failed" in texts(document, "about")[0]) is bool(next_error)
     assert not any("was lost, too" in text for text in texts(document, "retried")) or next_error
+    # Another one, which nobody has seen, waits as well.
+    other, more = "36" * 8 + "0a" * 16, build.span("g ray.remote", start=now + 99, kind="PRODUCER", resource=lives)
+    more["attributes"] = {**ids, "ray.task_id": other}
+    folder_of(tmp_path, [call, lost, more])
+    with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as file:
+        file.write(line_of(other, {"1": made_ns, "2": made_ns}, name="g"))
+    (running,) = texts(explained(folder), "running")
+    assert running.endswith("; 1 other call may wait, too") is (not next_error)
 
 
 @pytest.mark.parametrize("is_over", [False, True])

@@ -21,7 +21,7 @@ from agents import Reply, agent_of
 from builders import Builder, file_of, span_id, time_text, trace_id
 from programs import spanview
 from spanview.commands.agents.answers import FENCED
-from spanview.commands.agents.questions import Recordings
+from spanview.commands.agents.questions import Recordings, call_of_command
 from spanview.commands.agents.tools import TOOLS, answer
 from spanview.commands.options import Options
 
@@ -369,3 +369,14 @@ def test_the_skill_names_itself() -> None:
     assert head[1] == "spanview"
     assert len(head[2]) <= 1024
     assert ": " not in head[2]
+
+
+def test_calls_that_show_more_are_limited_as_the_question_is(tmp_path: Path) -> None:
+    """What explains the traces of a query names calls that ask for these, too."""
+    build = Builder()
+    spans = [build.span(f"GET /{trace}", trace=trace, duration=50) for trace in (1, 2)]
+    (tmp_path / "1.json").write_bytes(file_of([*spans, build.span("GET /3", trace=3, duration=50)]))
+    calls = ask(tmp_path, "explain", query="-name~3").calls
+    assert ("stats", {"by": "critical-path", "query": "-name~3"}) in [(name, given) for name, given in calls]
+    more = call_of_command("tree -q 'trace.errors>0' -q 'name=a OR name=b'")
+    assert more == 'list_traces({"query": "(trace.errors>0) (name=a OR name=b)"})'

@@ -37,6 +37,10 @@ def run(options: Options) -> int:
             unended=unended_in(store, session=session),
             session=session,
             rows=() if traces is None or len(traces) > 1 else selection.rows(store),
+            asked=[
+                *(word for query in options.queries for word in ("-q", query)),
+                *(() if options.since is None else ("--since", options.since)),
+            ],
             tell=lambda done: show(int(done * 100), 100),
         )
     if not report.rows and options.format == TEXT:

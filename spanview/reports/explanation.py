@@ -12,6 +12,7 @@ first, and then the slowest one. Nothing is concluded here: whatever is said is 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -111,6 +112,8 @@ _MAX_MESSAGE: Final = 160
 _NUMBERS: Final = re.compile("(?:0x)?[0-9a-f]*[0-9][0-9a-f]*")
 """What exceptions differ in that are counted together."""
 _MAX_NAME: Final = 80
+_OF_ALL: Final = ("check", "stats ", "tree -q ")
+"""How commands begin that show as many traces as they are asked for."""
 _CAUSES: Final = re.compile("[:,] ")
 """What stands before the causes of waiting."""
 _OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
@@ -177,6 +180,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     session: str = SESSION,
     found: AlreadyFound = AlreadyFound(),
     rows: Sequence[int] = (),
+    asked: Sequence[str] = (),
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -187,14 +191,20 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         session: The folder of Ray's latest session.
         found: What was found in these traces already.
         rows: What matched in the only trace: where all of it is of one request of Serve, that alone is explained.
+        asked: The options by which these traces were asked for, where there are several.
     """
     table = store.trace_table
     chosen = [*range(len(table))] if traces is None else [*traces]
     explained = _Explanation(store, chosen, unended, session, found)
     if len(chosen) == 1:
         explained.find_requests({*rows})
-    said = [*explained.statements(by, tell)]
-    head = {"traces": len(chosen), "trace_id": table.hex_id(chosen[0]) if len(chosen) == 1 else None}
+    one_id = table.hex_id(chosen[0]) if len(chosen) == 1 else None
+    only = shlex.join(asked if traces is None or one_id is None else ("--trace", one_id))
+    said = [
+        replace(one, more=f"{one.more} {only}") if only and one.more.startswith(_OF_ALL) else one
+        for one in explained.statements(by, tell)
+    ]
+    head = {"traces": len(chosen), "trace_id": one_id}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
 
 
@@ -599,7 +609,7 @@ class _Explanation:
         texts = [f"{count(more_groups, 'more exception')}" if more_groups > 0 else ""]
         texts.append(f"{count(older, 'more trace')} with failed spans" if older > 0 else "")
         if text := " and ".join(filter(None, texts)):
-            yield Statement(Topic.FAILED, text, "tree -q status=ERROR")
+            yield Statement(Topic.FAILED, text, "tree -q 'trace.errors>0'")
 
     def _failed_without_error(self) -> Iterator[Statement]:
         """Yield what failed, or was lost for good, without a failed span that says so."""

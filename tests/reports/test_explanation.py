@@ -161,6 +161,27 @@ def test_what_is_unusual_is_compared_with_its_name(tmp_path: Path) -> None:
     assert texts(document, "unusual") == ["query itself took 812 µs, 41 times its median of 20 µs (of 10 spans)"]
 
 
+def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
+    """Of a query or a time, what shows more is limited by it; of one trace, by its id."""
+    build = Builder()
+    spans = [build.span(f"GET /{trace % 2}", trace=trace, duration=50, start=trace) for trace in range(1, 5)]
+    folder = folder_of(tmp_path, spans)
+    asked = ["-q", "name~1 -name~2", "--since", "2023-11-01"]
+    (row,) = [row for row in explained(*asked, folder)["rows"] if "itself took" in row["text"]]
+    assert (row["text"], row["more"]) == (
+        "GET /1 itself took 100 µs, 100% of the critical paths of 2 traces",
+        "spanview stats --by critical-path -q 'name~1 -name~2' --since 2023-11-01",
+    )
+    _, shown = spanview(*shlex.split(row["more"])[1:], folder).text.splitlines()
+    assert shown.startswith("GET /1 ")
+    whole = [row["more"] for row in explained(folder)["rows"] if "itself took" in row["text"]]
+    assert whole == ["spanview stats --by critical-path"] * 2
+    trace = f"{7:032x}"
+    (tmp_path / "2.json").write_bytes(file_of([build.span("orphan", trace=7, parent=9)]))
+    more = {row["more"] for row in explained(trace, folder)["rows"] if row["topic"] == "missing"}
+    assert more == {f"spanview check --trace {trace}"}
+
+
 def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
     """Spans that pass on an exception don't count; equal ones in several traces are one sentence."""
     build = Builder()

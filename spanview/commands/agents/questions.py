@@ -47,7 +47,12 @@ def call_of_command(words: str) -> str:
     if command in _ARGUMENTS:
         # The viewer's list.
         command, rest = "tree", [command, *rest]
-    given = {_ARGUMENTS[option]: value for option, value in pairwise(rest) if option in _ARGUMENTS}
+    given = dict[str, str]()
+    for option, value in pairwise(rest):
+        if option == "-q" and "query" in given:
+            given["query"] = f"({given['query']}) ({value})"
+        elif option in _ARGUMENTS:
+            given[_ARGUMENTS[option]] = value
     if command == "explain" and not given:
         given["trace"] = rest[0]
     elif command == "tree" and "trace" in given:
@@ -139,6 +144,12 @@ class Question:
             None if since is None else parse_since(since, time.time_ns()),
             () if trace is None else (trace,),
         )
+
+    @property
+    def options(self) -> list[str]:
+        """What commands call the query and the time that are asked for."""
+        given = (option for option, name in _ARGUMENTS.items() if name in {"query", "since"})
+        return [word for option in given if (value := self.get(_ARGUMENTS[option])) for word in (option, value)]
 
     @cached_property
     def store(self) -> Store:

@@ -200,6 +200,7 @@ def _explain(question: Question) -> AnswerPage:
         unended=question.unended,
         session=latest_session(question.recordings.options.environment),
         rows=() if question.traces is None or len(question.traces) > 1 else question.selection.rows(store),
+        asked=question.options,
     )
     if not report.rows:
         return AnswerPage(report.nothing)

@@ -176,7 +176,7 @@ class CallFacts:
     def outcome(self, call: Call) -> str:
         """Return how a call went, in a word or two that are the same for all that went so."""
         unended, became = self.unended_of(call), self.became.get(call.row)
-        if became is not None and call.outcome in _WELL and became.outcome in _FAILED_AFTER:
+        if became is not None and call.outcome in _WELL and became.outcome in {*_FAILED_AFTER, CallOutcome.CANCELLED}:
             return became.outcome.value
         return call.outcome.value if unended is None else unended.fate.value
 

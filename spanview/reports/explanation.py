@@ -650,6 +650,11 @@ class _Explanation:
         for row in filter(self._is_asked, cut_off_among(self._store, self._calls.last_attempts)):
             how, _, by = cut_off_text(self._store, row).partition(": ")
             self._add(groups, row, f"was {how} while it ran{{}}: {by}", Certainty.LIKELY)
+        cancelled = self._calls.told_cancelled
+        for row in filter(
+            self._is_asked, sorted(cancelled.difference(cut_off_among(self._store, self._calls.last_attempts)))
+        ):
+            self._add(groups, row, "was cancelled{}, as Ray says, though it ran to its end")
         yield from self._of_groups(Topic.UNSEEN, groups)
 
     def _add(self, groups: _Groups, row: int, said: str, certainty: Certainty = Certainty.CERTAIN) -> None:

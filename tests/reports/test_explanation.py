@@ -823,3 +823,21 @@ def test_what_runs_now_is_said(tmp_path: Path, *, is_there: bool) -> None:
     assert text.startswith("job was lost: its process ")
     shares = [row for row in document["rows"] if row["text"].startswith("step itself took 80 µs")]
     assert [row["certainty"] for row in shares] == ["likely"]
+
+
+def test_what_was_cancelled_before_it_ran_to_its_end(tmp_path: Path) -> None:
+    """As where it waited for its actor then: it is cancelled, as Ray says, in text, JSON and sums, and hasn't ended."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ran = build.span("A.f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER", attributes=ids)
+    states = {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 60_000}
+    line = line_of(task, states, name="A", kind="ACTOR_TASK", error="TASK_CANCELLED")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    folder = folder_of(tmp_path, [call, ran])
+    (row,) = json.loads(spanview("stats", "--by", "ray-call", "--json", folder).output)["rows"]
+    assert (row["outcome"], row["outcome_certainty"]) == ("cancelled", "certain")
+    assert b"cancelled" in spanview("stats", "--by", "ray-call", folder).output
+    (sums,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
+    assert (sums["ended"], sums["cancelled"], sums["failed"]) == (0, 1, 0)
+    assert texts(explained(folder), "unseen") == ["A.f was cancelled, as Ray says, though it ran to its end"]

@@ -195,15 +195,28 @@ class Calls:
 
         As where a result can't be sent, or its actor died before it was. What was cancelled is left out.
         """
+        told, cancelled = self._told_otherwise, self.told_cancelled
+        return {row: told[row] for row in told if row not in cancelled and not is_cancelled(self.store, row)}
+
+    @cached_property
+    def told_cancelled(self) -> frozenset[int]:
+        """The rows of last attempts that ended without an error, and of whose calls Ray says that they were cancelled.
+
+        As where that was done while they waited for their actor, which ran them all the same.
+        """
+        told = self._told_otherwise.items()
+        return frozenset(row for row, outcome in told if outcome.outcome is CallOutcome.CANCELLED)
+
+    @cached_property
+    def _told_otherwise(self) -> Mapping[int, ToldOutcome]:
+        """What Ray says of calls that ended without an error, and failed or were cancelled, by their last attempts."""
         if self.store.ray is None:
             return {}
         spans, lasts = self.store.spans, self.last_attempts
         ended = (copy_of(spans.status)[lasts] != ERROR) & (copy_of(spans.end_ns)[lasts] != NO_TIME)
         told = failures_told(self.store, self.rows[self.counts > 0][ended])
         attempts = dict(zip(self.rows[self.counts > 0][ended].tolist(), lasts[ended].tolist(), strict=True))
-        cancelled = CallOutcome.CANCELLED
-        of_attempts = {attempts[row]: outcome for row, outcome in told.items() if outcome.outcome is not cancelled}
-        return {row: outcome for row, outcome in of_attempts.items() if not is_cancelled(self.store, row)}
+        return {attempts[row]: outcome for row, outcome in told.items()}
 
     @property
     def without_attempt(self) -> list[int]:

@@ -238,13 +238,13 @@ def _counted(
     again = calls.tried_again, calls.withdrawn, run_again
     is_followed, is_withdrawn, runs_again = (_have_last(calls, rows) for rows in again)
     is_lost, runs = is_lost & ~(is_followed | is_withdrawn), runs | runs_again
-    was_cancelled |= is_withdrawn
+    is_told, is_told_cancelled = _have_last(calls, calls.told_failures), _have_last(calls, calls.told_cancelled)
+    was_cancelled |= is_withdrawn | is_told_cancelled
     is_open |= is_followed
-    is_told = _have_last(calls, calls.told_failures)
     is_lasting = is_refused | is_lost | is_told
     is_lasting[has_any] |= has_failed[last]
     is_lasting &= ~(is_followed | is_withdrawn)
-    has_ended &= ~is_told
+    has_ended &= ~(is_told | is_told_cancelled)
     has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:

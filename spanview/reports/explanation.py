@@ -283,6 +283,8 @@ class _Explanation:
             return
         if by:
             yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
+            yield from self._failed()
+            yield from self._failed_without_error() if by == "ray" else self._answered_so()
             return
         if self._rows:
             yield from self._of_request(self._traces[0])
@@ -317,11 +319,13 @@ class _Explanation:
             end = OpenEnd.EARLIEST if is_open else open_end_of(of_chosen, max(ends))
             (lasted,) = as_far_as_known([duration(max(ends) - min(starts))], end)
             text += f" in {lasted}, from {moment(min(starts))} {zone_name(min(starts))}"
-        failed = sum(function.failed for function in self._functions)
+        # Of those whose last attempt has an error its span is counted.
+        failed = sum(function.failed for function in self._functions) - self._failed_by_span
         # Of some calls without an attempt nothing says that they failed.
         whys = self._known.reasons_among(self._calls.without_attempt).values()
         least = "at least " if any(why.reason in {Reason.UNKNOWN, Reason.BEGUN} for why in whys) else ""
-        also = [f"{least}{count(failed, 'call')} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
+        kind = f"{'other ' if errors else ''}call"
+        also = [f"{least}{count(failed, kind)} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
         also += [f"{count(len(self._by_status), 'request')} failed by status code"] if self._by_status else []
         but = f", {'and' if errors else 'but'} {' and '.join(also)}" if also else ""
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
@@ -360,6 +364,15 @@ class _Explanation:
     def _functions(self) -> list[Function]:
         known = self._known if self._is_whole else None
         return functions_of(self._store, self._own_calls, None, self._unended, known)
+
+    @property
+    def _failed_by_span(self) -> int:
+        """How many of the calls that failed have a failed span that says so: of their last attempt, or their own."""
+        calls, statuses = self._own_calls, copy_of(self._spans.status)
+        failed = calls.last_attempts[statuses[calls.last_attempts] == ERROR]
+        left_out = exits_among(self._store, failed.tolist()) | calls.tried_again | calls.withdrawn
+        refused = statuses[calls.rows[calls.counts == 0]] == ERROR
+        return int((~np.isin(failed, [*left_out])).sum() + refused.sum())
 
     @cached_property
     def _by_status(self) -> Mapping[int, SilentFailure]:

@@ -126,13 +126,17 @@ def shortened(report: Report[Statement], most: int) -> Report[Statement]:
 
 
 def kept_within(statements: Sequence[Statement], each: Sequence[Sequence[object]], most: int) -> set[int]:
-    """Return which statements there is room for in so many lines: the first of each topic before the second ones."""
+    """Return which statements there is room for in so many lines: the first of each topic before the second ones.
+
+    What failed comes before what else is there beside the time.
+    """
     turns, in_turn = defaultdict[Topic, int](int), list[tuple[int, int]]()
     for index, said in enumerate(statements):
         in_turn.append((turns[said.topic], index))
         turns[said.topic] += 1
     kept, topics, used = set[int](), set[Topic](), 0
-    for turn, index in sorted(in_turn):
+    least = {Topic.ABOUT: 0, Topic.TIME: 1, Topic.FAILED: 2}
+    for turn, index in sorted(in_turn, key=lambda each: (each[0], least.get(statements[each[1]].topic, 3), each[1])):
         # A topic begins with its heading.
         if used + len(each[index]) <= most and (not turn or statements[index].topic in topics):
             used += len(each[index])

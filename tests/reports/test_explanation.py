@@ -21,6 +21,8 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, timing_parts
 from spanview.model.codes import CONSUMER
 from spanview.ray.lines import ENDED_BY
+from spanview.reports.explanation import Statement, Topic
+from spanview.reports.explanation_text import kept_within
 from spanview.sources.loading import load_store
 from spanview.sources.processes import Processes
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 CAUSES: Final = [
-    ("ray-events-hook", "about", r"; 2 spans failed, and 4 calls failed or were lost$"),
+    ("ray-events-hook", "about", r"; 2 spans failed, and 2 other calls failed or were lost$"),
     ("ray-events-hook", "unseen", r"waited for 1 GPU \(no node has that\), at most until its driver ended \(never\)"),
     ("ray-events-hook", "failed", r"^Broken\.f failed: its actor's constructor failed, as Ray says$"),
     ("ray-events-hook", "failed", r"^dies failed: its worker died, as Ray says$"),
@@ -841,3 +843,25 @@ def test_what_was_cancelled_before_it_ran_to_its_end(tmp_path: Path) -> None:
     (sums,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
     assert (sums["ended"], sums["cancelled"], sums["failed"]) == (0, 1, 0)
     assert texts(explained(folder), "unseen") == ["A.f was cancelled, as Ray says, though it ran to its end"]
+
+
+def test_what_failed_is_said_of_calls_and_requests_too(tmp_path: Path) -> None:
+    """And where there is little room, before what runs or is unusual; no failure is counted twice."""
+    build = Builder()
+    documents = [
+        build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=9, duration=5, kind="CONSUMER", status="ERROR"),
+        *build.draw("root 0-100", trace=2),
+        build.span("job", trace=3, start=(time.time_ns() - EPOCH_NS) // 1_000, duration=None, resource=_HERE),
+    ]
+    folder = folder_of(tmp_path, documents)
+    whole = explained(folder)
+    assert texts(whole, "about")[0].endswith("; 1 span failed")
+    assert texts(whole, "running")
+    assert texts(explained("--by", "ray", folder), "failed") == texts(whole, "failed") != []
+    said = [Statement(topic, "", "") for topic in Topic]
+    kept = kept_within(said, [[one] for one in said], 3)
+    assert [said[index].topic for index in sorted(kept)] == [Topic.ABOUT, Topic.TIME, Topic.FAILED]
+
+
+_HERE: Final = {"host.name": platform.node(), "process.pid": os.getpid()}

@@ -279,8 +279,8 @@ def test_timing_of_a_call_without_an_attempt() -> None:
     said = ("attempt", "submit failed: submitting it failed, so it never ran")
     assert said in shown(lines_of("Timing", *documents, width=100))
     documents[0]["status"] = {"status_code": "UNSET"}
-    text = "no attempt seen: it waited or ran when the files were written, died, was cancelled, ran untraced,"
-    assert ("attempt", f"{text} or could never start") in shown(lines_of("Timing", *documents, width=150))
+    text = "no attempt seen: it waited or ran when the files were written, died, was cancelled, lacked an argument,"
+    assert ("attempt", f"{text} ran untraced, or could never start") in shown(lines_of("Timing", *documents, width=180))
     documents.append(Builder().span("f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=20))
     assert "attempt" not in {key for key, _ in shown(lines_of("Timing", *documents, width=100))}
 

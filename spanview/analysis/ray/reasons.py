@@ -142,7 +142,10 @@ _FAILED: Final = frozenset(
 _SEVERAL_ERRORS: Final = frozenset({CallOutcome.FAILED, CallOutcome.ACTOR_DIED})
 """What becomes of a call with errors of which Ray's word says more."""
 _FOLLOW_FAILURES: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED})
-OPEN_TEXT: Final = "waited or ran when the files were written, died, was cancelled, ran untraced, or could never start"
+OPEN_TEXT: Final = (
+    "waited or ran when the files were written, died, was cancelled, lacked an argument, "
+    "ran untraced, or could never start"
+)
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(

@@ -144,8 +144,8 @@ class PathStretch(NamedTuple):
     """Of the span that its time counts for; empty for a parent that was not seen."""
     row: int
     """The row of the span that is to blame; `NO_ROW` for a parent that was not seen."""
-    is_sure: bool = True
-    """As in `critical`."""
+    doubt: str = ""
+    """What may not be so of it, in words; empty where it is sure, as in `critical`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +245,11 @@ def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TI
     texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
     rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
     doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
-    are_sure = paths.are_sure.tolist()
-    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, are_sure)]
+    doubts = [
+        "" if is_sure or paths.doubted is None else paths.doubted.said_of(stretch)
+        for stretch, is_sure in enumerate(paths.are_sure.tolist())
+    ]
+    return [*map(PathStretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows, doubts)]
 
 
 def typical_answers(

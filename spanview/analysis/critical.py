@@ -101,6 +101,8 @@ class Paths:
     other call was on its way."""
     reasons: Sequence[str]
     """Why the path of each trace isn't sure, in words; empty where it is."""
+    doubted: Doubted | None = None
+    """What is told of stretches that aren't sure."""
 
 
 def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:
@@ -210,7 +212,7 @@ def paths_in(
     begun = {*zip(nodes[own].tolist(), starts[own].tolist(), strict=True)}
     taken = [(node, attempt) for node, attempt in likely if (node, settled.ends[attempt]) in begun]
     doubted = Doubted(trees, names, nodes, np.stack((starts, ends)), are_waits)
-    paths = Paths(nodes, starts, ends, are_waits, bounds, ~doubted.stretches, reasons)
+    paths = Paths(nodes, starts, ends, are_waits, bounds, ~doubted.stretches, reasons, doubted)
     for index, doubt in {**_doubts(paths, doubted), **_likely_awaited(trees, names, taken)}.items():
         reasons[index] = ", ".join(filter(None, (reasons[index], doubt)))
     return paths

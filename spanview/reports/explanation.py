@@ -460,6 +460,7 @@ class _Explanation:
             text = (
                 f"{self._said(share.name)} itself took {duration(share.self_ns)}, {share.self_ns / whole:.0%} of the "
                 f"critical paths of {count(len(self._traces), 'trace')}"
+                f"{f', of which {share.unsure:,} may have led elsewhere' if share.unsure else ''}"
             )
             certainty = Certainty.LIKELY if share.unsure else Certainty.CERTAIN
             yield self._of_row(Topic.TIME, text, row, "stats --by critical-path", certainty=certainty, ns=share.self_ns)
@@ -514,8 +515,9 @@ class _Explanation:
                 text += f", {reason_text(self._store, reason)}"
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
-            if unended is not None or not stretch.is_sure:
+            if unended is not None or stretch.doubt:
                 certainty = Certainty.LIKELY
+            text += f" ({sanitise(stretch.doubt, _MAX_MESSAGE)})" if stretch.doubt else ""
             bound = "at most " if unended is not None and unended.is_told else ""
             if stretch.doing in {Doing.WAITING, Doing.RETRYING}:
                 bound = "at least " if stretch.start_ns in told else ""

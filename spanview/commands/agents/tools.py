@@ -298,7 +298,7 @@ def _critical_path(question: Question) -> AnswerPage:
         cause = "" if reason is None else f", {reason_text(store, reason)}"
         span = "" if stretch.row == NO_ROW else format_span_id(store.spans.span_id[stretch.row])
         figures = f"+{duration(stretch.start_ns - begin)}".rjust(10) + duration(stretch.ns).rjust(10)
-        likely = "" if stretch.is_sure else "likely "
+        likely = "likely " if stretch.doubt else ""
         lines.append([f"{span:16} {figures}  {likely}{stretch_text(stretch, short)}{cause}"])
     whole = whole_answer_text(found, short_names(found.names))
     heads = [*filter(None, [_head_of(question, trace, tree), whole])]

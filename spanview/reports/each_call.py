@@ -69,7 +69,7 @@ _WELL: Final = frozenset((Outcome.ENDED, Outcome.CUT_OFF, Outcome.CANCELLED, Out
 _FAILED_AFTER: Final = frozenset(
     (CallOutcome.FAILED, CallOutcome.WORKER_DIED, CallOutcome.OUT_OF_MEMORY, CallOutcome.ACTOR_DIED)
 )
-"""What can have become of a call whose attempt ended without an error, as Ray says: its result could not be sent."""
+"""What can have become of a call whose attempt ended without an error, as Ray says: its result was not sent."""
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
 

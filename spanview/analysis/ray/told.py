@@ -465,16 +465,18 @@ def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldO
 
 def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
     """Return what became of one attempt; None where Ray says nothing of it."""
+    return outcomes_from(store, row)[0]
+
+
+def outcomes_from(store: Store, row: int) -> tuple[ToldOutcome | None, ToldOutcome | None]:
+    """Return what became of one attempt, and of the newest of its call, where that is a later one; None for unknown."""
     told = told_tasks(store)
     if told is None:
-        return None
-    (index,) = told.of_attempts(np.array([row]), np.array([_call_of(store, row)])).tolist()
-    return None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
-
-
-def next_of_attempt(store: Store, row: int) -> ToldOutcome | None:
-    """Return what became of the newest attempt of a call, given an earlier one; None where Ray knows of none."""
-    return later_outcomes(store, np.array([row]), np.array([_call_of(store, row)])).get(row)
+        return None, None
+    rows, calls = np.array([row]), np.array([_call_of(store, row)])
+    (index,) = told.of_attempts(rows, calls).tolist()
+    own = None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
+    return own, later_outcomes(store, rows, calls).get(row)
 
 
 def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:

@@ -299,16 +299,15 @@ class UnendedSpans:
         """Return what Ray's own events say became of an attempt that didn't finish; None where they say nothing."""
         if self._store.ray is None or self._store.spans.kind[row] != CONSUMER:
             return None
-        from spanview.analysis.ray.told import CallOutcome, next_of_attempt, outcome_of_attempt
+        from spanview.analysis.ray.told import CallOutcome, outcomes_from
 
-        told = outcome_of_attempt(self._store, row)
+        told, following = outcomes_from(self._store, row)
         if told is None or not told.outcome.has_failed:
             return None
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
-        following = next_of_attempt(self._store, row)
         is_again = following is not None and not following.is_over
         return Unended(fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 

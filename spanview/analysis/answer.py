@@ -267,9 +267,9 @@ def typical_answers(
     without, until = np.flatnonzero(ends_of_spans[:count] == NO_TIME), dict[int, int]()
     over: dict[int, Unended] = {}
     if len(without):
-        # Lost attempts that another one made good keep nothing open, and nothing else does that is over.
+        # Lost attempts that another one made good keep nothing open, nor does what is over and isn't tried again.
         asked = {} if store.ask_lives is None else store.ask_lives(store).unended()
-        over = {row: span for row, span in asked.items() if span.is_over}
+        over = {row: span for row, span in asked.items() if span.is_over and not span.may_be_tried_again}
         until = known_until(over)
         for row in over:
             trace, ends_of_spans[row] = store.spans.trace[row], until.get(row, store.spans.start_ns[row])
@@ -373,7 +373,9 @@ class _Tries:
             return Doing.WAITING
         rows = self._tree.rows[previous], self._tree.rows[node]
         if self._store.spans.end_ns[rows[0]] == NO_TIME:
-            told = outcome_of_attempt(self._store, rows[0])
+            call = self._tree.parents[previous]
+            row = None if call == ROOT or self._tree.is_missing(call) else self._tree.rows[call]
+            told = outcome_of_attempt(self._store, rows[0], row)
             return Doing.RETRYING if told is not None and told.failed_ns <= since_ns else Doing.UNENDED
         return Doing.LIVING if lived_between(self._store, *rows) else Doing.RETRYING
 

@@ -629,6 +629,24 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     assert running.endswith("; 1 other call may wait, too") is (not next_error)
 
 
+@pytest.mark.parametrize("caller_lives", [False, True])
+def test_a_lost_call_may_be_tried_again(tmp_path: Path, *, caller_lives: bool) -> None:
+    """While the process that called it lives, its trace isn't known to have ended, where Ray says nothing."""
+    pids = {"caller": os.getpid() if caller_lives else 2**31 - 2, "worker": 2**31 - 1}
+    lives, gone = ({"host.name": platform.node(), "process.pid": pid} for pid in pids.values())
+    build, now = Builder(), (time.time_ns() - EPOCH_NS) // 1_000
+    call = build.span("f ray.remote", span=1, start=now, duration=5, kind="PRODUCER", resource=lives)
+    fields: dict[str, Any] = {"parent": 1, "start": now + 20, "duration": None, "kind": "CONSUMER"}
+    lost = build.span("f ray.remote_worker", span=2, resource=gone, **fields)
+    document = explained(folder_of(tmp_path, [call, lost, *build.draw("root 0-10", trace=2)]))
+    first = texts(document, "time")[0]
+    assert first.startswith(
+        "the only trace known to have ended, root:" if caller_lives else "the slowest of 2 traces, "
+    )
+    (row,) = json.loads(spanview("stats", "--by", "ray-call", "--json", tmp_path).output)["rows"]
+    assert (row["outcome"], row["outcome_certainty"]) == ("worker_died", "likely")
+
+
 @pytest.mark.parametrize("is_over", [False, True])
 def test_nothing_waits_when_its_job_is_over(tmp_path: Path, *, is_over: bool) -> None:
     """As after `ray.shutdown`: the program that had called it may go on."""

@@ -89,7 +89,7 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
         if outcome is CallOutcome.FINISHED and cut_off_by(store, call.attempts[-1]):
             return _UNKNOWN
         if len(call.attempts) > 1 and call.outcome in {Outcome.ERROR, Outcome.UNENDED} and call.is_constructor:
-            again = outcome_of_attempt(store, call.attempts[-1])
+            again = outcome_of_attempt(store, call.attempts[-1], call.row)
             return shown if again is None or not again.outcome.has_failed else Became(again.outcome)
     return Became(outcome)
 
@@ -106,4 +106,4 @@ def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unen
     if last is None or last.fate not in {Fate.RUNS, Fate.LOST}:
         return _UNKNOWN
     outcome = CallOutcome.RUNNING if last.fate is Fate.RUNS else CallOutcome.WORKER_DIED
-    return Became(outcome, last.certainty)
+    return Became(outcome, Certainty.LIKELY if last.may_be_tried_again else last.certainty)

@@ -463,20 +463,24 @@ def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldO
     return {row: _outcome_of(told.tasks, index) for row, index in pairs}
 
 
-def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
-    """Return what became of one attempt; None where Ray says nothing of it."""
-    return outcomes_from(store, row)[0]
+def outcome_of_attempt(store: Store, row: int, call: int | None) -> ToldOutcome | None:
+    """Return what became of one attempt; None where Ray says nothing of it. The call is as in `outcomes_from`."""
+    return outcomes_from(store, row, call)[0]
 
 
-def outcomes_from(store: Store, row: int) -> tuple[ToldOutcome | None, ToldOutcome | None]:
-    """Return what became of one attempt, and of the newest of its call, where that is a later one; None for unknown."""
+def outcomes_from(store: Store, row: int, call: int | None) -> tuple[ToldOutcome | None, ToldOutcome | None]:
+    """Return what became of one attempt, and of the newest of its call, where that is a later one; None for unknown.
+
+    Args:
+        call: The row of its call; None where no file holds it.
+    """
     told = told_tasks(store)
     if told is None:
         return None, None
-    rows, calls = np.array([row]), np.array([_call_of(store, row)])
+    rows, calls = np.array([row]), np.array([UNKNOWN_TASK if call is None else call])
     (index,) = told.of_attempts(rows, calls).tolist()
     own = None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
-    return own, later_outcomes(store, rows, calls).get(row)
+    return own, None if call is None else later_outcomes(store, rows, calls).get(row)
 
 
 def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:
@@ -491,13 +495,6 @@ def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:
     found = told.of_attempts(rows, calls)
     has_failed = (found != UNKNOWN_TASK) & told.tasks["has_failed"][found]
     return np.where(has_failed, told.tasks["failed"][found], NO_TIME)
-
-
-def _call_of(store: Store, row: int) -> int:
-    """Return the row of the call of an attempt; a negative number where no file holds it."""
-    spans = store.spans
-    of_trace = store.rows_of_trace(spans.trace[row])
-    return next((each for each in of_trace if spans.span_id[each] == spans.parent_id[row]), UNKNOWN_TASK)
 
 
 def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:

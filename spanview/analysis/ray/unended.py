@@ -88,6 +88,8 @@ class Unended:
     """Whether it is an attempt that another one of its call followed, before which it had ended."""
     is_tried_again: bool = False
     """Whether its call isn't over, as Ray's own events say: another attempt waits, or runs."""
+    may_be_tried_again: bool = False
+    """Whether nothing shows that its call is over: Ray doesn't say that it failed, and the caller may be alive."""
 
     @property
     def certainty(self) -> Certainty:
@@ -200,6 +202,16 @@ def unended_text(unended: Unended) -> str:
     return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
 
 
+class _TraceCalls(NamedTuple):
+    """The calls of a trace, by their span ids."""
+
+    version: int
+    """The trace's, for which they were found."""
+    newest_ns: dict[int, int]
+    """When the newest attempt of each started."""
+    rows: dict[int, int]
+
+
 class UnendedSpans:
     """Knows which spans have no end, and what has become of them. For one thread at a time."""
 
@@ -213,8 +225,8 @@ class UnendedSpans:
         """What was found lost or stopped, by row."""
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
-        self._newest: dict[int, tuple[int, dict[int, int]]] = {}
-        """By trace, for a version of it, when the newest attempt of each call started, by the call's span id."""
+        self._calls: dict[int, _TraceCalls] = {}
+        """By trace."""
 
     @classmethod
     def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
@@ -226,25 +238,43 @@ class UnendedSpans:
         # One time for all: what runs at once has the same end on a screen.
         now_ns = time.time_ns()
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
-        if len(self._newest) > MAX_UNENDED:
-            self._newest.clear()
-        followed = [row for row, span in found.items() if span.fate is not Fate.RUNS and self._is_followed(row)]
-        return found | {row: replace(found[row], is_followed=True) for row in followed}
+        if len(self._calls) > MAX_UNENDED:
+            self._calls.clear()
+        return {row: span if span.fate is Fate.RUNS else self._with_call(row, span) for row, span in found.items()}
 
-    def _is_followed(self, row: int) -> bool:
-        """Return whether a span is an attempt that another one of its call followed."""
+    def _with_call(self, row: int, span: Unended) -> Unended:
+        """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
         spans = self._store.spans
         if spans.kind[row] != CONSUMER:
-            return False
-        trace = spans.trace[row]
-        version, newest = self._newest.get(trace, (-1, {}))
-        if version != self._store.trace_table.version(trace):
-            version, newest = self._store.trace_table.version(trace), dict[int, int]()
-            for one in self._store.rows_of_trace(trace):
-                if spans.kind[one] == CONSUMER:
-                    newest[spans.parent_id[one]] = max(spans.start_ns[one], newest.get(spans.parent_id[one], NO_TIME))
-            self._newest[trace] = version, newest
-        return newest.get(spans.parent_id[row], NO_TIME) > spans.start_ns[row]
+            return span
+        newest_ns = self._calls_of(spans.trace[row]).newest_ns.get(spans.parent_id[row], NO_TIME)
+        is_followed = newest_ns > spans.start_ns[row]
+        is_open = span.fate is Fate.LOST and not (span.is_told or is_followed) and self._may_call(row)
+        return replace(span, is_followed=is_followed, may_be_tried_again=is_open)
+
+    def _may_call(self, row: int) -> bool:
+        """Return whether the process that called an attempt, for which Ray would try it again, may be alive."""
+        call = self._call_of(row)
+        writer = None if call is None else self._writers.facts_of(call).writer
+        return call is None or writer is None or self._writers.life(call, writer) is not Life.GONE
+
+    def _call_of(self, row: int) -> int | None:
+        """Return the row of an attempt's call; None where no file holds it."""
+        spans = self._store.spans
+        return self._calls_of(spans.trace[row]).rows.get(spans.parent_id[row])
+
+    def _calls_of(self, trace: int) -> _TraceCalls:
+        spans, version = self._store.spans, self._store.trace_table.version(trace)
+        found = self._calls.get(trace)
+        if found is None or found.version != version:
+            found = self._calls[trace] = _TraceCalls(version, {}, {})
+            for row in self._store.rows_of_trace(trace):
+                if spans.kind[row] == CONSUMER:
+                    parent, start_ns = spans.parent_id[row], spans.start_ns[row]
+                    found.newest_ns[parent] = max(start_ns, found.newest_ns.get(parent, NO_TIME))
+                else:
+                    found.rows[spans.span_id[row]] = row
+        return found
 
     def _remembered(self, row: int, now_ns: int) -> Unended:
         now, over = self._of(row, now_ns), self._over.get(row)
@@ -301,7 +331,7 @@ class UnendedSpans:
             return None
         from spanview.analysis.ray.told import CallOutcome, outcomes_from
 
-        told, following = outcomes_from(self._store, row)
+        told, following = outcomes_from(self._store, row, self._call_of(row))
         if told is None or not told.outcome.has_failed:
             return None
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST

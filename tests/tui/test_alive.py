@@ -371,7 +371,8 @@ async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[
         await look.until_shown("● job  running", "● f  running", "✖ 1 error")
         assert "lost" not in look.text
         host.end({7})
-        await look.until_shown("✖ f was lost: its process (pid 7) has ended; e opens it", "✖ 1 error, 1 lost")
+        again = "Ray may retry it"
+        await look.until_shown(f"✖ f was lost: its process (pid 7) has ended; e opens it; {again}", "✖ 1 error, 1 lost")
         await look.until_shown("● job  running, 1 lost")
         await look.press("f")
         await look.until_shown("only what failed: 2 traces")
@@ -385,7 +386,7 @@ async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[
         await look.press("e")
         await look.until_shown("‹ older", "error 1 of 1")
         host.end({8})
-        await look.until_shown("✖ f was lost: its process (pid 8) has ended")
+        await look.until_shown(f"✖ f was lost: its process (pid 8) has ended; {again}")
         assert "e opens it" not in look.text
 
 

@@ -355,9 +355,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         name = sanitise(self._model.names[self._store.names.texts[self._store.spans.name[row]]], _LONGEST_NAME)
         lost = f"{name} was lost" if len(rows) == 1 else f"{name} and {count(len(rows) - 1, 'other span')} were lost"
         known = {} if self._living is None else self._living.lost_spans
-        reasons = {known[one].reason for one in rows if one in known}
+        spans = [known[one] for one in rows if one in known]
+        reasons = {span.reason for span in spans}
         reason = f": {sanitise(reasons.pop(), _LONGEST_REASON)}" if len(reasons) == 1 else ""
-        self.viewer.say(f"✖ {lost}{reason}{'; e opens it' if self.is_in_front else ''}")
+        again = ""
+        if spans and all(span.is_tried_again or span.may_be_tried_again for span in spans):
+            who = "Ray retries" if all(span.is_tried_again for span in spans) else "Ray may retry"
+            again = f"; {who} {'it' if len(rows) == 1 else 'them'}"
+        self.viewer.say(f"✖ {lost}{reason}{'; e opens it' if self.is_in_front else ''}{again}")
 
     def _show_growth(self) -> None:
         before = self._model.known_until

@@ -114,6 +114,7 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 "how many of its outermost spans ran at the same time, at most, besides calls of Ray's own",
                 of_lane("max_concurrency"),
                 text=lambda index: count_or_blank(model.lane(index).max_concurrency) or "–",
+                bound=lambda index: "≥ " if model.at_most(index) and model.lane(index).max_concurrency else "",
                 width=12,
                 from_width=_WIDE,
             ),

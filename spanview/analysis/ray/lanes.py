@@ -249,7 +249,7 @@ def lanes_in(
         unended = np.flatnonzero(ends == NO_TIME)
         known_ends[unended] = [until.get(row, NO_TIME) for row in forest.rows[unended].tolist()]
     parents = within_requests(forest, lane, starts, known_ends)
-    outermost = _outermost(parents, lane)
+    outermost = _outermost_runs(forest, parents, lane, starts, ends)
     tell(0.3)
     failed = failed == ERROR
     fails = np.zeros(len(forest), np.bool_)
@@ -338,6 +338,25 @@ def _outermost(parents: Places, lane: Places) -> Places:
         outermost[inside] = further
         inside = inside[is_further]
     return outermost
+
+
+def _outermost_runs(
+    forest: Forest, parents: Places, lane: Places, starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Places:
+    """Return the outermost span of a process that each is within.
+
+    A worker may run a call that it has submitted itself, once it has left what submitted that: it is no part of it.
+    """
+    outermost = _outermost(parents, lane)
+    attempts = np.flatnonzero(np.isin(forest.of("name"), [*call_names(forest.store)[1]]) & (starts != NO_TIME))
+    while True:
+        above = ends[outermost[attempts]]
+        left = attempts[(outermost[attempts] != attempts) & (above != NO_TIME) & (starts[attempts] > above)]
+        if not len(left):
+            return outermost
+        parents = parents.copy()
+        parents[left] = ROOT
+        outermost = _outermost(parents, lane)
 
 
 def within_requests(forest: Forest, lane: Places, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Places:

@@ -209,7 +209,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             busy = [f"busy {of_view}"] if self._model.has_lost_end(index) else [f"{of_own} ({of_view})", of_own]
             if awaited := self._model.awaited_share(index):
                 parts.append(f"likely awaits others {awaited:.1%}")
-        parts += [f"{lane.max_concurrency:,} at once"] if lane.max_concurrency else []
+        least = "at least " if self._model.at_most(index) else ""
+        parts += [f"{least}{lane.max_concurrency:,} at once"] if lane.max_concurrency else []
         if lane.restarts:
             parts.append(f"restarted {count(len(lane.restarts), 'time')}")
         named = {

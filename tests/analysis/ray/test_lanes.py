@@ -385,6 +385,20 @@ def test_a_request_counts_once() -> None:
     assert lanes_in(forest_of(alone)).lanes[0].awaited_ns == 27_000
 
 
+@pytest.mark.parametrize("duration", [40, None], ids=["ended", "lost"])
+def test_a_worker_runs_what_it_has_submitted(duration: int | None) -> None:
+    """What it left is over: its own call is a block of its own, and the only one that may run on."""
+    build = Builder()
+    above = build.span("f ray.remote_worker", span=1, start=0, duration=10, kind="CONSUMER")
+    call = build.span("g ray.remote", span=2, parent=1, start=5, duration=1, kind="PRODUCER")
+    own = build.span("g ray.remote_worker", span=3, parent=2, start=20, duration=duration, kind="CONSUMER")
+    below = build.span("step", span=4, parent=3, start=25, duration=5)
+    (lane,) = lanes_in(forest_of(store_of_files({"1.txt": file_of([above, call, own, below])}))).lanes
+    assert [*map(us, lane.blocks.starts)] == [0, 20]
+    assert [*lane.blocks.unended] == ([] if duration else [1])
+    assert lane.max_concurrency == 1
+
+
 def test_chains_of_any_length() -> None:
     """A chain of a thousand spans in one process is one block; in two by turns, a block each."""
     build = Builder()

@@ -97,10 +97,11 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
     """Return what went on while a call, perhaps of the same function, waited, as `meanwhile fetch ran 1.28 s`."""
-    number, time = meanwhile.attempts, f"{'at least ' if meanwhile.is_least else ''}{time}"
+    number, least = meanwhile.attempts, "at least " if meanwhile.is_least else ""
+    time = f"{least}{time}"
     if number > 1:
         there = " there" if meanwhile.is_there else ""
-        return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"
+        return f"meanwhile {least}{number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"
     waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"
     return f"meanwhile {'another call of it' if is_same else name} {'waited' if waited else 'ran'} {time}{waited}"
 

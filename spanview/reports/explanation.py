@@ -62,7 +62,7 @@ from spanview.index.lives import OpenEnd, State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.codes import CLIENT, ERROR, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
@@ -540,7 +540,7 @@ class _Explanation:
             if not of_state:
                 continue
             oldest, more = of_state[0], len(of_state) - 1
-            name, age = self._short(self._texts[self._spans.name[oldest.row]]), duration(oldest.age_ns(now_ns) or 0)
+            name, age = self._who(oldest.row), duration(oldest.age_ns(now_ns) or 0)
             if state is State.RUNNING:
                 text, others = f"{name} has been running for {age}", f"{count(more, 'other span')} run"
                 others += "s" * (more == 1)
@@ -647,8 +647,9 @@ class _Explanation:
             if outcome is not None and outcome.outcome.has_failed:
                 self._add(groups, row, _failed_text(outcome.as_ray_says))
                 continue
-            how = "failed" if unended.is_told else "was lost"
-            self._add(groups, row, f"{how}{{}}: {unended.reason}", unended.certainty)
+            how = "failed" if unended.is_told and self._spans.kind[row] == CONSUMER else "was lost"
+            again = "; Ray may retry" if unended.may_be_tried_again else ""
+            self._add(groups, row, f"{how}{{}}: {unended.reason}{again}", unended.certainty)
         yield from self._of_groups(Topic.FAILED, groups)
 
     def _answered_so(self) -> Iterator[Statement]:
@@ -674,7 +675,7 @@ class _Explanation:
 
     def _add(self, groups: _Groups, row: int, said: str, certainty: Certainty = Certainty.CERTAIN) -> None:
         """Put a span to its like; in what is said, `{}` stands for how often."""
-        groups[self._short(self._texts[self._spans.name[row]]), said, certainty].append(row)
+        groups[self._who(row), said, certainty].append(row)
 
     def _of_groups(self, topic: Topic, groups: _Groups, command: str = "stats --by ray") -> Iterator[Statement]:
         """Yield what is said of each group, the largest first; the command shows those that are left out."""
@@ -890,6 +891,12 @@ class _Explanation:
     @cached_property
     def _short_names(self) -> Mapping[str, str]:
         return short_names(name for name in self._texts if _is_of_ray(name))
+
+    def _who(self, row: int) -> str:
+        """Return what a span runs, or submits while it has no end."""
+        name = self._texts[self._spans.name[row]]
+        submits = name.endswith(SUBMITTED) and self._spans.end_ns[row] == NO_TIME
+        return f"submitting {self._short(name)}" if submits else self._short(name)
 
     def _short(self, name: str) -> str:
         return self._said(self._short_names.get(name) or function_of(name) or "(no name)")

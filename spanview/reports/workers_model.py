@@ -485,8 +485,10 @@ class WorkersModel:
 
     def own_time(self, index: int) -> tuple[int, int]:
         """Return how long a worker was busy, and how long that was from its first start to its last known end."""
-        start_ns = self.lane(index).start_ns
-        end_ns = max([self.lane(index).end_ns, *self._known_busy(index).ends[-1:]])
+        known, start_ns = self._known_busy(index), self.lane(index).start_ns
+        # Of what runs now no span may be here yet.
+        start_ns = known.starts[0] if start_ns == NO_TIME and len(known.starts) else start_ns
+        end_ns = max([self.lane(index).end_ns, *known.ends[-1:]])
         return self._active_ns(index, start_ns, end_ns), end_ns - start_ns
 
     def gap(self, index: int) -> tuple[int, int] | None:

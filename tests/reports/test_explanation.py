@@ -638,13 +638,20 @@ def test_a_lost_call_may_be_tried_again(tmp_path: Path, *, caller_lives: bool) -
     call = build.span("f ray.remote", span=1, start=now, duration=5, kind="PRODUCER", resource=lives)
     fields: dict[str, Any] = {"parent": 1, "start": now + 20, "duration": None, "kind": "CONSUMER"}
     lost = build.span("f ray.remote_worker", span=2, resource=gone, **fields)
-    document = explained(folder_of(tmp_path, [call, lost, *build.draw("root 0-10", trace=2)]))
+    begun: dict[str, Any] = {"start": now + 30, "duration": None, "kind": "PRODUCER"}
+    inner = build.span("g ray.remote", span=3, parent=2, resource=gone, **begun)
+    document = explained(folder_of(tmp_path, [call, lost, inner, *build.draw("root 0-10", trace=2)]))
     first = texts(document, "time")[0]
     assert first.startswith(
         "the only trace known to have ended, root:" if caller_lives else "the slowest of 2 traces, "
     )
-    (row,) = json.loads(spanview("stats", "--by", "ray-call", "--json", tmp_path).output)["rows"]
-    assert (row["outcome"], row["outcome_certainty"]) == ("worker_died", "likely")
+    why = f"lost: its process (pid {2**31 - 1}) isn't running"
+    said = texts(document, "failed")
+    assert said == [f"f was {why}{'; Ray may retry' * caller_lives}", f"submitting g was {why}"]
+    rows = json.loads(spanview("stats", "--by", "ray-call", "--json", tmp_path).output)["rows"]
+    outcomes = {row["function"]: (row["outcome"], row["outcome_certainty"]) for row in rows}
+    assert outcomes == {"f": ("worker_died", "likely"), "g": ("unknown", None)}
+    assert "◌ submission has no end".encode() in spanview("stats", "--by", "ray-call", tmp_path).output
 
 
 @pytest.mark.parametrize("is_over", [False, True])

@@ -51,7 +51,7 @@ _FIX_EARLIER_FAILURES: Final = (
     "failure."
 )
 _AS_RAY_SAYS: Final = "In the viewer, each call's Timing section has what Ray's own events say of it."
-_OF_WAITING: Final = " What no node has must come with another node (ray status), or not be asked for."
+_OF_STUCK: Final = " What no node has must come with another node (ray status), or not be asked for."
 _OF_DEAD: Final = ' What died says more in Ray\'s logs: grep -r "worker died" /tmp/ray/session_latest/logs'
 _FIX_SUBMISSION: Final = (
     "First fix the call that could not be submitted: if the program ended with that error, Ray ended these calls, too. "
@@ -87,8 +87,8 @@ def no_attempt(facts: Facts) -> Finding:
     if all(why.follows_failure for why in whys.values()):
         return replace(finding, known_advice=_FIX_EARLIER_FAILURES)
     if finding.certainty is Certainty.CERTAIN:
-        waits = any(why.reason is CallOutcome.PENDING for why in whys.values())
-        advice = _AS_RAY_SAYS + _OF_WAITING * waits + _OF_DEAD * has_failed
+        is_stuck = any(why.is_stuck for why in whys.values())
+        advice = _AS_RAY_SAYS + _OF_STUCK * is_stuck + _OF_DEAD * has_failed
         return replace(finding, known_advice=advice)
     return replace(finding, known_advice=_FIX_SUBMISSION + finding.advice) if before else finding
 

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spanview.analysis.ray.names import SUBMITTED, short_names
+from spanview.analysis.ray.names import SUBMITTED, is_submitting, short_names
 from spanview.analysis.ray.workers import is_of_one_process, named, node_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.arrays import copy_of
@@ -186,7 +186,9 @@ def _facts_of(store: Store, row: int, span: Span) -> _Facts:
     attributes, process = span.attributes, named(path)
     actor_id = _text(attributes, "ray.actor_id") or process.actor_id
     kind = _text(attributes, "ray.actor_class") or process.actor
-    if actor_id:
+    if is_submitting(store, row):
+        actor = ""
+    elif actor_id:
         actor = f"{kind or 'actor'} {actor_id}"
     else:
         actor = _NO_ACTOR if attributes.get("ray.remote") == "function" else kind

@@ -16,7 +16,7 @@ from collections import defaultdict
 from operator import methodcaller
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.model.codes import CONSUMER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -85,6 +85,11 @@ def started_attempts(store: Store) -> Places:
     size = len(spans.next_row)
     kinds, names, starts = (copy_of(column)[:size] for column in (spans.kind, spans.name, spans.start_ns))
     return np.flatnonzero((kinds == CONSUMER) & np.isin(names, [*runs]) & (starts != NO_TIME))
+
+
+def is_submitting(store: Store, row: int) -> bool:
+    """Return whether a span submits a call, or did as far as is known: it names the actor that submits it, if any."""
+    return store.spans.end_ns[row] == NO_TIME and store.spans.kind[row] == PRODUCER
 
 
 def function_of(name: str) -> str:

@@ -82,6 +82,9 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
         if last is not None:
             fate = unended.get(last)
             is_over = store.spans.end_ns[last] != NO_TIME or (fate is not None and fate.is_over)
+            if outcome is CallOutcome.PENDING and fate is not None and fate.fate is Fate.RUNS:
+                # Its span is here before Ray has written that it runs.
+                return shown
         return shown if is_over else Became(outcome)
     if call.attempts and outcome in {CallOutcome.FINISHED, CallOutcome.FAILED}:
         if is_cancelled(store, call.attempts[-1]):

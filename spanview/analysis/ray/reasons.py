@@ -5,6 +5,7 @@ spans                                                        reason
 A.__init__  A.__init__ again, same actor                     already existed: no call at all
 A.__init__  A.__init__ below it, same actor                  created the actor: the one below is the call
 f           status ERROR                                     submit failed
+f           no end                                           submission has no end: who knows whether Ray got it
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
@@ -30,7 +31,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.names import RAN, SUBMITTED, started_attempts
+from spanview.analysis.ray.names import RAN, SUBMITTED, is_submitting, started_attempts
 from spanview.analysis.ray.told import CallOutcome, told_outcomes
 from spanview.analysis.ray.unseen import begun_calls
 from spanview.analysis.serve.calls import is_serve_call
@@ -69,6 +70,8 @@ class Reason(StrEnum):
     """It isn't a call: `get_if_exists` found no actor, and made the call below."""
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
+    SUBMITTING = "submission has no end"
+    """Its caller submits it, or was lost before it had, or just after."""
     SERVES_OWN = "Ray Serve's own"
     """A call of its own, which may listen until Serve ends, or a request that it handed to another replica."""
     BEGUN = "began, no end seen"
@@ -112,7 +115,9 @@ class Why:
     @property
     def has_failed(self) -> bool:
         """Whether it failed, as Ray's own events or the failure that it followed say; being cancelled is no failure."""
-        return self.reason in _FAILED or self.follows_failure
+        outcome = self.outcome
+        has_died = outcome is not None and outcome.takes_process
+        return has_died or outcome is CallOutcome.FAILED or self.follows_failure
 
     @property
     def outcome(self) -> CallOutcome | None:
@@ -130,15 +135,6 @@ class Why:
         return not self.is_call or self.reason in {Reason.UNTRACED, Reason.SERVES_OWN}
 
 
-_FAILED: Final = frozenset(
-    {
-        CallOutcome.FAILED,
-        CallOutcome.WORKER_DIED,
-        CallOutcome.NODE_DIED,
-        CallOutcome.OUT_OF_MEMORY,
-        CallOutcome.ACTOR_DIED,
-    }
-)
 _SEVERAL_ERRORS: Final = frozenset({CallOutcome.FAILED, CallOutcome.ACTOR_DIED})
 """What becomes of a call with errors of which Ray's word says more."""
 _FOLLOW_FAILURES: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED})
@@ -150,6 +146,9 @@ OPEN_TEXT: Final = (
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(
     Reason.CREATED, "not a call: get_if_exists found no actor, so the call below creates it", Certainty.CERTAIN
+)
+_SUBMITTING: Final = Why(
+    Reason.SUBMITTING, "the span of its submission has no end, so Ray may not have got it", Certainty.CERTAIN
 )
 _NOT_SUBMITTED: Final = Why(CallOutcome.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
@@ -272,18 +271,18 @@ class _Reasons:
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
         for row in unexplained - self.answers.keys():
             open_why = self._of_ray(row) or Why(Reason.UNKNOWN, f"it {OPEN_TEXT}", may_run=True)
-            self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
+            self.answers[row] = self._of_submission(row) or open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
 
     def _actor_of(self, row: int) -> str:
         """Return the id of the actor that a record names; empty where it names none."""
+        if is_submitting(self._store, row):
+            return ""
         actor = self._known.get(row)
         if actor is None:
             value = self._store.span(row).attributes.get("ray.actor_id")
-            actor = value if isinstance(value, str) else ""
-            if self._store.spans.end_ns[row] != NO_TIME or self._store.spans.kind[row] != PRODUCER:
-                self._known[row] = actor
+            actor = self._known[row] = value if isinstance(value, str) else ""
         return actor
 
     def _read(self, rows: Places) -> list[_CallWithoutAttempt]:
@@ -420,8 +419,8 @@ class _Reasons:
             return _CREATED
         if call.row in self._existing:
             return _EXISTING
-        if self._store.spans.status[call.row] == ERROR:
-            return _NOT_SUBMITTED
+        if (why := self._of_submission(call.row)) is not None:
+            return why
         told = self._of_ray(call.row)
         if told is not None and not told.may_run:
             return told
@@ -434,6 +433,12 @@ class _Reasons:
         if shown is None or (told is not None and shown.certainty is not Certainty.CERTAIN):
             return told or shown or self._of_serve(call) or self._unknown(call, actor)
         return shown
+
+    def _of_submission(self, row: int) -> Why | None:
+        """Return what a call's own span says of it, if it wasn't submitted as far as is known."""
+        if self._store.spans.status[row] == ERROR:
+            return _NOT_SUBMITTED
+        return _SUBMITTING if is_submitting(self._store, row) else None
 
     def _of_ray(self, row: int) -> Why | None:
         """Return what Ray itself says of a call; None where it says nothing, or only that the call finished."""

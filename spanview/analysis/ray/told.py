@@ -358,6 +358,16 @@ class CallOutcome(StrEnum):
         """Whether it has failed, or was cancelled."""
         return self.is_over and self not in {CallOutcome.FINISHED, CallOutcome.UNKNOWN}
 
+    @property
+    def takes_process(self) -> bool:
+        """Whether the process that ran it has died."""
+        return self in {
+            CallOutcome.WORKER_DIED,
+            CallOutcome.NODE_DIED,
+            CallOutcome.OUT_OF_MEMORY,
+            CallOutcome.ACTOR_DIED,
+        }
+
 
 class ToldOutcome(NamedTuple):
     """What became of a task, as Ray says."""

@@ -84,6 +84,8 @@ class Unended:
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
     told_ns: int = NO_TIME
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
+    has_died: bool = False
+    """Whether that is because its process had."""
     is_followed: bool = False
     """Whether it is an attempt that another one of its call followed, before which it had ended."""
     is_tried_again: bool = False
@@ -240,7 +242,21 @@ class UnendedSpans:
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
         if len(self._calls) > MAX_UNENDED:
             self._calls.clear()
-        return {row: span if span.fate is Fate.RUNS else self._with_call(row, span) for row, span in found.items()}
+        died = {
+            (self._store.spans.process[row], span.pid): span.told_ns for row, span in found.items() if span.has_died
+        }
+        return {
+            row: span if span.fate is Fate.RUNS else self._with_call(row, self._with_death(row, span, died))
+            for row, span in found.items()
+        }
+
+    def _with_death(self, row: int, span: Unended, died: Mapping[tuple[int, int | None], int]) -> Unended:
+        """Return what has become of a span of which Ray says nothing, if it says when its process had died."""
+        spans = self._store.spans
+        told_ns = died.get((spans.process[row], span.pid), NO_TIME)
+        if span.fate is not Fate.LOST or spans.kind[row] == CONSUMER or told_ns < spans.start_ns[row]:
+            return span
+        return replace(span, told_ns=told_ns, seen_ns=min(span.seen_ns, told_ns))
 
     def _with_call(self, row: int, span: Unended) -> Unended:
         """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
@@ -339,7 +355,10 @@ class UnendedSpans:
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
         is_again = following is not None and not following.is_over
-        return Unended(fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
+        has_died = is_told and told.outcome.takes_process
+        return Unended(
+            fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns, has_died=has_died, is_tried_again=is_again
+        )
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

@@ -267,17 +267,18 @@ def test_get_if_exists_while_it_is_made() -> None:
 
 
 def test_what_a_call_submits_is_known_when_it_has_been_submitted() -> None:
-    """Its first record names no actor, nor a task: what was asked then is asked again."""
+    """Its first record names at most the actor that submits it, and no task: what was asked then is asked again."""
     data, build, task = Growing(), Builder(), "35" * 8 + "0a" * 16
     names = {"ray.actor_id": "a", "ray.remote": "actor", "ray.node_id": NODE, "ray.task_id": task}
     made = build.span("A.__init__ ray.remote", span=1, start=0, duration=1, kind="PRODUCER", attributes=names)
     ran: dict[str, Any] = {"kind": "CONSUMER", "attributes": names}
     data.add(made, build.span("A.__init__ ray.remote_worker", span=2, parent=1, start=5, duration=1, **ran))
     fields: dict[str, Any] = {"trace": 2, "span": 3, "start": 20, "kind": "PRODUCER"}
-    data.add(build.span("A.__init__ ray.remote", duration=None, **fields), path="7.started.jsonl")
+    by_actor = {"ray.actor_id": "a"}
+    data.add(build.span("A.__init__ ray.remote", duration=None, attributes=by_actor, **fields), path="7.started.jsonl")
     store = data.store
     calls = calls_of(store)
-    assert [why.reason for why in reasons_of(store, calls).values()] == [Reason.UNKNOWN]
+    assert [why.reason for why in reasons_of(store, calls).values()] == [Reason.SUBMITTING]
     assert call_groups(store, calls, CallsBy.ACTOR).keys == ["actor a", "not known"]
     existing = {**names, "ray.submitter_task_id": "ff" * 24}
     data.add(build.span("A.__init__ ray.remote", duration=9, attributes=existing, **fields), path="7.jsonl")

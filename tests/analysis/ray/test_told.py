@@ -27,6 +27,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.told import told_outcomes
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
 from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_text
 from spanview.display.answer_text import answer_texts
@@ -397,6 +398,23 @@ def test_what_ray_wrote_last_is_older_than_what_spans_show(tmp_path: Path) -> No
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, {"1": EPOCH_NS, "8": EPOCH_NS + 20_000}))
     ((outcome, _),) = _outcomes(load_store(tmp_path)).values()
     assert outcome == "unknown"
+
+
+def test_a_span_is_here_before_ray_writes_that_it_runs(tmp_path: Path) -> None:
+    """Ray writes each second, spanview's hook at once."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    begun = build.span(
+        "f ray.remote_worker", span=2, parent=1, start=20, duration=None, kind="CONSUMER", attributes=ids
+    )
+    (tmp_path / "7.txt").write_bytes(file_of([call, begun]))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, dict.fromkeys("12", EPOCH_NS)))
+    store = load_store(tmp_path)
+    calls, runs = calls_of(store), Unended(Fate.RUNS, "its process is alive")
+    (row,) = calls.last_attempts.tolist()
+    outcomes = (outcomes_of(store, [*calls], {}, unended) for unended in ({}, {row: runs}))
+    assert [became.outcome.key for of_calls in outcomes for became in of_calls.values()] == ["pending", "running"]
 
 
 def test_what_waits_to_be_tried_again_has_its_arguments(tmp_path: Path) -> None:

@@ -262,6 +262,26 @@ def test_ray_says_later_when_a_lost_call_had_failed() -> None:
     assert (lost.fate, lost.told_ns) == (Fate.LOST, EPOCH_NS + 90_000)
 
 
+def test_what_a_dead_worker_submitted_had_ended_with_it() -> None:
+    """Ray says of the attempt alone when its process had died: of what else it did nobody else tells."""
+    ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), Builder()
+    store, fields = Store(reader), dict[str, Any](duration=None, resource=HERE)
+    add(store, reader, ENDED, build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", resource=HERE))
+    ran = build.span("f ray.remote_worker", span=2, parent=1, start=10, kind="CONSUMER", attributes=ids, **fields)
+    submits = build.span("g ray.remote", span=3, parent=2, start=20, kind="PRODUCER", **fields)
+    later = build.span("h ray.remote", span=4, parent=2, start=95, kind="PRODUCER", **fields)
+    add(store, reader, STARTED, ran, submits, later)
+    lines = line_of(TASK, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000, "12": EPOCH_NS + 90_000}, error="WORKER_DIED")
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
+    host = FakeHost(written={ENDED: EPOCH_NS + 95_000, STARTED: EPOCH_NS + 95_000})
+    unended = UnendedSpans.of_store(store, host).all()
+    told = {store.spans.span_id[row]: span.told_ns for row, span in unended.items()}
+    # A clock that is behind tells nothing.
+    assert told == {2: EPOCH_NS + 90_000, 3: EPOCH_NS + 90_000, 4: NO_TIME}
+    assert not ran_until({row: span for row, span in unended.items() if span.is_told}).may_last
+
+
 def test_a_trace_lasts_on_while_a_lost_call_is_tried_again() -> None:
     """Its next attempt waits, then runs, as Ray says, and no span of it is here, until Ray has it as failed."""
     ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), Builder()

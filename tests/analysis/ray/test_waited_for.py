@@ -352,7 +352,7 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
         # Another one has no end, and may have run all the time.
         (
             f"{_EARLIER}1 g#1 < 8-9\n1 g#2 < 9-10\n1 f < 11-12\n2 g#1 > 13-110\n8 g#2 > 14-?\n3 f > 191-192",
-            "meanwhile 2 calls of g ran at least 97 ms",
+            "meanwhile at least 2 calls of g ran at least 97 ms",
         ),
         # Then all count that ran in that time: those of other callers, and those that were submitted later.
         (

@@ -68,7 +68,7 @@ def no_attempt(facts: Facts) -> Finding:
     may_run = len(whys.keys() & facts.open_calls)
     whys = {row: why for row, why in whys.items() if row not in facts.open_calls}
     rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
-    of_labels = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
+    of_labels = Counter(why.label for why in whys.values() if why.label != Reason.UNKNOWN.value)
     known = [f"{label} ({_functions(facts, whys, label)})" for label, _ in of_labels.most_common()]
     if left := len(rows) - of_labels.total():
         who = ("the other one" if known else "it") if left == 1 else "the others" if known else "they"

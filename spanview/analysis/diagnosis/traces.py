@@ -113,7 +113,10 @@ def _following(facts: Facts, row: int) -> str:
     """Return what became of the last attempt of a call, of which a lost attempt, or what is below one, has a row."""
     calls = facts.calls
     places = np.flatnonzero(calls.attempts == row).tolist()
-    outcomes = {calls[int(np.searchsorted(calls.firsts, place, "right")) - 1].outcome for place in places}
+    own = [calls[int(np.searchsorted(calls.firsts, place, "right")) - 1] for place in places]
+    if not any(call.attempts[-1] != row for call in own):
+        return "what it was below was tried again, and ended well"
+    outcomes = {call.outcome for call in own}
     ended = [outcome for outcome in (Outcome.CANCELLED, Outcome.CUT_OFF) if outcome in outcomes]
     return f"another attempt was {ended[0]}" if ended else "another attempt ended well"
 

@@ -37,7 +37,7 @@ from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
 from spanview.index.ray_tasks import UNKNOWN_TASK, in_plural, task_key
-from spanview.model.codes import PRODUCER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -437,13 +437,32 @@ def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, Told
     found = told.of_calls(rows)
     if not (found != UNKNOWN_TASK).any():
         return {}
+    known = np.flatnonzero(found != UNKNOWN_TASK)
+    return dict(zip(rows[known].tolist(), _outcomes_of(store, told, rows[known], found[known]), strict=True))
+
+
+def _outcomes_of(store: Store, told: ToldTasks, calls: Places, indices: Places) -> Iterator[ToldOutcome]:
+    """Yield what became of attempts, which belong to calls."""
+    tasks = told.tasks
     # Nearly all have finished.
-    has_finished = told.tasks["has_finished"][found] & ~told.tasks["has_failed"][found]
-    return {
-        row: _FINISHED if done else _outcome_of(told.tasks, index)
-        for row, index, done in zip(rows.tolist(), found.tolist(), has_finished.tolist(), strict=True)
-        if index != UNKNOWN_TASK
-    }
+    is_done = tasks["has_finished"][indices] & ~tasks["has_failed"][indices]
+    is_left = ~is_done & ~tasks["has_failed"][indices] & (tasks["kind"][indices] != _METHOD)
+    if is_left.any():
+        # Ray gives up the tasks of a process that died; an actor runs on what it has got.
+        is_left &= np.isin(copy_of(store.spans.process)[calls], _dead_processes(store, told))
+    for index, done, left in zip(indices.tolist(), is_done.tolist(), is_left.tolist(), strict=True):
+        yield _FINISHED if done else _outcome_of(tasks, index, is_left=left)
+
+
+def _dead_processes(store: Store, told: ToldTasks) -> Places:
+    """Return the numbers of the processes that died while they ran something that Ray knows, as it says."""
+    spans, tasks = store.spans, told.tasks
+    size = len(spans.next_row)
+    rows = np.flatnonzero((copy_of(spans.kind)[:size] == CONSUMER) & (copy_of(spans.end_ns)[:size] == NO_TIME))
+    found = told.of_attempts(rows, np.full(len(rows), UNKNOWN_TASK))
+    has_failed = np.flatnonzero((found != UNKNOWN_TASK) & tasks["has_failed"][found])
+    died = [_outcome_of(tasks, index).outcome.takes_process for index in found[has_failed].tolist()]
+    return copy_of(spans.process)[rows[has_failed[np.array(died, np.bool_)]]]
 
 
 def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:
@@ -469,8 +488,8 @@ def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldO
     own, newest = told.of_attempts(rows, calls), told.of_calls(calls)
     # Of an actor that was created and started again, what counts is that it was created: that came before.
     chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest > own))
-    pairs = zip(rows[chosen].tolist(), newest[chosen].tolist(), strict=True)
-    return {row: _outcome_of(told.tasks, index) for row, index in pairs}
+    outcomes = _outcomes_of(store, told, calls[chosen], newest[chosen])
+    return dict(zip(rows[chosen].tolist(), outcomes, strict=True))
 
 
 def outcome_of_attempt(store: Store, row: int, call: int | None) -> ToldOutcome | None:
@@ -507,21 +526,22 @@ def failed_ns_of(store: Store, rows: Places, calls: Places) -> Places:
     return np.where(has_failed, told.tasks["failed"][found], NO_TIME)
 
 
-def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
-    """Return what became of an attempt."""
+def _outcome_of(tasks: RayTasks, index: int, *, is_left: bool = False) -> ToldOutcome:
+    """Return what became of an attempt, whose caller may have died."""
     has_run, was_sent = bool(tasks["runs"][index] != NO_STATE), _was_sent(tasks, index)
     if tasks["has_failed"][index]:
         return _failed(tasks, index, was_sent=was_sent)
     if tasks["has_finished"][index]:
         return _FINISHED
     # Its driver, or all of its session's.
-    is_over, made_ns = tasks.is_over(int(tasks.sessions[index])), int(tasks["made"][index])
+    is_over, made_ns = is_left or tasks.is_over(int(tasks.sessions[index])), int(tasks["made"][index])
+    most = "at most until its caller died" if is_left else _AT_MOST
     if has_run:
-        text = f"ran {_AT_MOST}" if is_over else "runs"
+        text = f"ran {most}" if is_over else "runs"
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
         return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)
-    text = f"waited {waits}, {_AT_MOST}" if is_over else f"waits {waits}"
+    text = f"waited {waits}, {most}" if is_over else f"waits {waits}"
     return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over, made_ns=made_ns)
 
 

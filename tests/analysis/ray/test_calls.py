@@ -140,7 +140,7 @@ def test_what_became_of_the_next_attempt_counts(states: dict[str, int], error: s
     fields: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids, "duration": None}
     ran = build.span("f ray.remote_worker", span=2, parent=1, start=20, **fields)
     call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
-    store = store_of_files({"spans/7.json": file_of([call, ran])}, reader=reader)
+    store = store_of_files({"spans/7.json": file_of([call]), "spans/8.json": file_of([ran])}, reader=reader)
     first = {state: EPOCH_NS + 1_000 * us for state, us in {"1": 0, "8": 20, "12": 50}.items()}
     second = {state: EPOCH_NS + 1_000 * us for state, us in states.items()}
     lines = line_of(task, first, error="WORKER_DIED") + line_of(task, second, attempt=1, error=error)

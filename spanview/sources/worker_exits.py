@@ -19,6 +19,7 @@ import os
 import re
 from glob import escape as glob_escape
 from glob import glob
+from itertools import takewhile
 from typing import Final
 
 from spanview.analysis.ray.names import SESSION
@@ -33,14 +34,19 @@ _WORKER_ID: Final = re.compile(r"[0-9a-f]{56}")
 _EXIT: Final = re.compile(rb"exit_type = (\w+), exit_detail = ([^\n]*?)(?:\. |\.?\n|$)")
 _GONE: Final = b"graceful=false"
 """In the line of a worker whose connection broke: whatever the raylet does after that is no cause of it."""
+_WAS_GONE: Final = b"No such process"
+"""In the line of a worker that the raylet wanted to end, and that something else had."""
 _LEFT: Final = "it exited by itself, as after exit_actor or ray.cancel with force"
 _CANCEL: Final = b"has received a force ray.cancel request"
 _CANCELLED: Final = "ray.cancel was called with force"
+_SHUT: Final = "its actor was killed, or had no more users"
+_KILL: Final = b"was killed by `ray.kill`"
+_KILLED: Final = "its actor was killed by ray.kill"
 _IN_ORDER: Final = {
     b"because its job finished": "its job had finished",
     b"because its owner": "its owner had ended",
     b"Stop: sending SIGTERM": "its node was stopped",
-    b"KillLocalActor": "its actor was killed, or had no more users",
+    b"KillLocalActor": _SHUT,
     b"graceful=true, disconnect_type=1": "it had nothing more to do",
     b"graceful=true, disconnect_type=3": _LEFT,
 }
@@ -61,10 +67,14 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
     if not folder or not _WORKER_ID.fullmatch(worker_id):
         return None
     if cause := _cause_in(_end_of(os.path.join(folder, _RAYLET_LOG)), b"worker_id=" + worker_id.encode()):
-        # The raylet says no more than that it left; the worker says why.
-        own_logs = glob(os.path.join(glob_escape(folder), f"python-core-worker-{worker_id}_*.log"))
-        is_cancelled = cause == _LEFT and any(_CANCEL in _end_of(path) for path in own_logs)
-        return WorkerExit(_CANCELLED if is_cancelled else cause, is_in_order=True, is_cancelled=is_cancelled)
+        # The raylet says no more than that it left, or was shut; the worker says why.
+        mark = {_LEFT: _CANCEL, _SHUT: _KILL}.get(cause)
+        own_logs = glob(os.path.join(glob_escape(folder), f"python-core-worker-{worker_id}_*.log")) if mark else ()
+        if not any(mark in _end_of(path) for path in own_logs if mark):
+            return WorkerExit(cause, is_in_order=True)
+        is_cancelled = mark == _CANCEL
+        text = _CANCELLED if is_cancelled else _KILLED
+        return WorkerExit(text, is_in_order=True, is_cancelled=is_cancelled, is_killed=not is_cancelled)
     log = _end_of(os.path.join(folder, _LOG))
     place = log.rfind(b"Reporting worker exit, worker id = " + worker_id.encode())
     match = _EXIT.search(log[place : log.find(b"\n", place) + 1 or None]) if place >= 0 else None
@@ -79,11 +89,11 @@ def _cause_in(log: bytes, worker: bytes) -> str:
     lines, place = list[bytes](), log.find(worker)
     while place >= 0:
         end = log.find(b"\n", place)
-        line = log[log.rfind(b"\n", 0, place) + 1 : end if end >= 0 else None]
-        if _GONE in line:
-            break
-        lines.append(line)
+        lines.append(log[log.rfind(b"\n", 0, place) + 1 : end if end >= 0 else None])
         place = log.find(worker, place + len(worker))
+    if any(_WAS_GONE in line for line in lines):
+        return ""
+    lines = [*takewhile(lambda line: _GONE not in line, lines)]
     return next((cause for mark, cause in _IN_ORDER.items() if any(mark in line for line in lines)), "")
 
 

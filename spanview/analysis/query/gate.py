@@ -89,7 +89,7 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
         return Gate(query.text, 0, (), "")
     parts = parse_parts(query.text)
     if store.ray is None and (untold := next(filter(_is_of_events, parts), None)) is not None:
-        return Gate(query.text, 0, (), f"{_written(untold)}, which only Ray's own events tell")
+        return Gate(query.text, 0, (), f"{_written(untold)}, which only Ray's own events tell of every call")
     for selecting in _selections(parts, is_tested=any(map(_tests, parts))):
         if not matches_any(store, query_of("", selecting), traces):
             misses = tuple(misses_of(store, query, traces))

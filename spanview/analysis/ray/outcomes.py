@@ -43,7 +43,14 @@ _BY_SPANS: Final = {
     Outcome.RETRIED: CallOutcome.FINISHED,
     Outcome.RESTARTED: CallOutcome.FINISHED,
     Outcome.ERROR: CallOutcome.FAILED,
+    Outcome.CANCELLED: CallOutcome.CANCELLED,
     Outcome.SUBMIT_ERROR: CallOutcome.NOT_SUBMITTED,
+}
+
+_BY_FATE: Final = {
+    Fate.RUNS: CallOutcome.RUNNING,
+    Fate.LOST: CallOutcome.WORKER_DIED,
+    Fate.CANCELLED: CallOutcome.CANCELLED,
 }
 
 
@@ -100,13 +107,14 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
 def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unended]) -> Became:
     if call.outcome in _BY_SPANS:
         outcome = _BY_SPANS[call.outcome]
-        # Its result may have been impossible to send, or it was cancelled while it waited, and ran all the same.
-        return Became(outcome, Certainty.LIKELY if outcome is CallOutcome.FINISHED else Certainty.CERTAIN)
+        # Its result may have been impossible to send, or it was cancelled while it waited, and ran all the same; what
+        # interrupted it may have been something else.
+        is_likely = outcome in {CallOutcome.FINISHED, CallOutcome.CANCELLED}
+        return Became(outcome, Certainty.LIKELY if is_likely else Certainty.CERTAIN)
     if not call.attempts:
         why = reasons.get(call.row)
         return _UNKNOWN if why is None or why.outcome is None else Became(why.outcome, why.certainty)
     last = unended.get(call.attempts[-1])
-    if last is None or last.fate not in {Fate.RUNS, Fate.LOST}:
+    if last is None or last.fate not in _BY_FATE:
         return _UNKNOWN
-    outcome = CallOutcome.RUNNING if last.fate is Fate.RUNS else CallOutcome.WORKER_DIED
-    return Became(outcome, Certainty.LIKELY if last.may_be_tried_again else last.certainty)
+    return Became(_BY_FATE[last.fate], Certainty.LIKELY if last.may_be_tried_again else last.certainty)

@@ -64,8 +64,8 @@ SHUT_TO_ALL = (
     ("name=typo >> duration>1ms", "name=typo"),
     ("kind=CLIENT duration>1ms", "kind=CLIENT"),
     ("event=typo", "event=typo"),
-    ("outcome=cancelled", "outcome=cancelled, which only Ray's own events tell"),
-    ("wait.arguments>1s", "wait.arguments>1s, which only Ray's own events tell"),
+    ("outcome=cancelled", "outcome=cancelled, which only Ray's own events tell of every call"),
+    ("wait.arguments>1s", "wait.arguments>1s, which only Ray's own events tell of every call"),
     ("finding=lone_replicas", "finding=lone_replicas, which is about requests to Ray Serve"),
 )
 

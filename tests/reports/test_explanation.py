@@ -79,7 +79,7 @@ def texts(document: dict[str, Any], topic: str) -> list[str]:
 
 def folder_of(folder: Path, documents: Iterable[Any]) -> str:
     """Write one file of spans, and return its folder."""
-    (folder / "1.json").write_bytes(file_of([*documents]))
+    (folder / "spans.json").write_bytes(file_of([*documents]))
     return str(folder)
 
 

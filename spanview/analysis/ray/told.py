@@ -33,6 +33,7 @@ import numpy as np
 
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, WaitedFor
+from spanview.analysis.ray.workers import is_told
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
@@ -462,7 +463,8 @@ def _dead_processes(store: Store, told: ToldTasks) -> Places:
     found = told.of_attempts(rows, np.full(len(rows), UNKNOWN_TASK))
     has_failed = np.flatnonzero((found != UNKNOWN_TASK) & tasks["has_failed"][found])
     died = [_outcome_of(tasks, index).outcome.takes_process for index in found[has_failed].tolist()]
-    return copy_of(spans.process)[rows[has_failed[np.array(died, np.bool_)]]]
+    processes = np.unique(copy_of(spans.process)[rows[has_failed[np.array(died, np.bool_)]]])
+    return processes[[is_told(store.processes, number) for number in processes.tolist()]]
 
 
 def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:

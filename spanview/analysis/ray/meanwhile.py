@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
-_FOLLOWED: Final = frozenset((WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.CREATION))
+_FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.CREATION))
 """What is shown by an attempt that may have waited itself."""
 _MOST_STEPS: Final = 64
 """So many attempts are followed."""
@@ -76,10 +76,12 @@ def meanwhile_of(
     """
     if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
         return None
-    if not reason.is_known or (reason.row == NO_ROW and reason.waited_for in {*_FOLLOWED, WaitedFor.ARGUMENTS}):
+    if not reason.is_known or (reason.row == NO_ROW and reason.waited_for in _FOLLOWED):
         shown = _unexplained(store, attempts, attempt, since_ns)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+        if shown is None and reason.waited_for is WaitedFor.ARGUMENTS:
+            shown = _unexplained(store, attempts, attempt, since_ns)
         if shown is not None and shown.reason is not None and shown.reason.waited_for is WaitedFor.RESOURCES:
             # What waited for the same says less than what ran.
             ran = _unexplained(store, attempts, attempt, since_ns)

@@ -243,6 +243,8 @@ class ToldWaits(NamedTuple):
     """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
     asked: Mapping[int, str]
     """What those asked for that waited for a worker, by row."""
+    ready_ns: NDArray[Any]
+    """When the arguments of each were there, in nanoseconds since 1970; `NO_STATE` where Ray doesn't say."""
 
 
 class Shown(NamedTuple):
@@ -265,7 +267,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     tasks, found = told.tasks, told.of_attempts(rows, calls)
     parts = np.zeros((len(rows), len(KINDS)), np.int64)
     if not len(tasks):
-        return ToldWaits(found != UNKNOWN_TASK, found != UNKNOWN_TASK, parts, {})
+        return ToldWaits(found != UNKNOWN_TASK, found != UNKNOWN_TASK, parts, {}, np.full(len(rows), NO_STATE))
     since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
     kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
     are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
@@ -319,6 +321,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
         are_certain,
         parts,
         {row: tasks.asked(index) for row, index in zip(rows[asked].tolist(), found[asked].tolist(), strict=True)},
+        ready,
     )
 
 

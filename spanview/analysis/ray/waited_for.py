@@ -14,6 +14,8 @@ like that, Ray's events make 670 of 678 so.
 An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
 process began, the wait for its start began then, and that of a task not before. What other calls of an actor waited
 for says nothing of the next one: its own wait ended with something else.
+Ray's own events say when a call's arguments were there, and not whose results they are: that of its caller's call which
+ended last before, unless others did at about that time, likely.
 """
 
 from __future__ import annotations
@@ -61,6 +63,8 @@ LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
 _MAX_RECORDS: Final = 20_000
 """Attempts whose records are read for their numbers, those that waited longest; further ones count as first ones."""
+_RESULTS_BEFORE: Final = 4
+"""Results that are looked at: where those of several functions came at about the same time, any may be the argument."""
 _NO_CALL: Final = -1
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
@@ -371,11 +375,38 @@ class AllAttempts:
             shown = Shown(self._began_ns(chosen), prepared, self._firsts[chosen] == chosen)
             told = told_waits(self._store, tasks, rows, self._callers[chosen], shown)
             parts[told.are_told] = told.parts_ns[told.are_told]
-            is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
-            evidence[is_other] = NO_ROW
+            most = parts[:, :UNKNOWN].argmax(axis=1)
+            evidence[told.are_told & (most != kinds)] = NO_ROW
+            awaits = np.flatnonzero(told.are_told & (most == KINDS.index(WaitedFor.ARGUMENTS)))
+            evidence[awaits] = self._results_at(chosen[awaits], told.ready_ns[awaits])
             are_certain, asked = told.are_certain, told.asked
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
+
+    def _results_at(self, chosen: Places, ready: NDArray[Any]) -> Places:
+        """Return the attempts, by row, whose results were likely what others waited for; `NO_ROW` for none, or several.
+
+        Args:
+            ready: When their arguments were there.
+        """
+        known, keys = self._by_end
+        rows, processes = np.full(len(chosen), NO_ROW), self._callers_processes
+        if not len(known):
+            return rows
+        last = np.searchsorted(keys, self._keys(processes[chosen], ready, "left"), "right") - 1
+
+        def ended_before(step: int, ns: int) -> tuple[Places, Flags]:
+            candidates = known[np.maximum(last - step, 0)]
+            is_it = (last >= step) & (processes[candidates] == processes[chosen]) & (self._ends[candidates] <= ready)
+            return candidates, is_it & (self._ends[candidates] >= ready - ns)
+
+        candidates, fits = ended_before(0, MOST_HANDOVER_NS)
+        fits &= self._called[candidates] < self._called[chosen]
+        for step in range(1, _RESULTS_BEFORE):
+            others, fit_too = ended_before(step, LEAST_SHARED_NS)
+            fits &= ~fit_too | (self._names[others] == self._names[candidates])
+        rows[fits] = self._rows[candidates[fits]]
+        return rows
 
     def _began_ns(self, chosen: Places) -> NDArray[Any]:
         """Return when the processes of attempts began, in nanoseconds since 1970; 0 where no file's name says so."""
@@ -573,7 +604,7 @@ class AllAttempts:
 
 
 def reason_text(store: Store, reason: WaitReason) -> str:
-    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
+    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there last`."""
     waited_for = f"{reason.label}, or for {reason.detail}" if reason.detail else reason.label
     if reason.row == NO_ROW:
         return waited_for
@@ -584,6 +615,8 @@ def reason_text(store: Store, reason: WaitReason) -> str:
             evidence = "its process ran nothing before"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
+        case WaitedFor.ARGUMENTS:
+            evidence = f"likely the result of {called}"
         case _:
-            evidence = f"{called} ran there until then"
+            evidence = f"{called} ran there last"
     return f"{waited_for}: {evidence}"

@@ -217,7 +217,10 @@ def test_what_is_said_of_a_wait_s_parts() -> None:
             lead = "2.25 s = 2.15 s waiting before after ran (1.52 s for its arguments"
             assert texts[0] == f"{lead}, 620 ms for a free worker) + 100 ms running"
             assert texts[1] == f"{lead}, …) + 100 ms running"
-            assert reasons == ("mostly for its arguments", "1.52 s for its arguments, 620 ms for a free worker")
+            assert reasons == (
+                "mostly for its arguments: likely the result of load",
+                "1.52 s for its arguments, 620 ms for a free worker",
+            )
         else:
             assert "arguments" not in "".join((*texts, *reasons))
 
@@ -502,6 +505,43 @@ def test_a_moment_before_arguments_exist_is_no_wait_for_them(tmp_path: Path, ms:
     store = load_store(tmp_path)
     (row,) = calls_of(store).first_attempts.tolist()
     assert (WaitedFor.ARGUMENTS in AllAttempts(store).reasons_of([row]).parts_of(row)) is is_said
+
+
+@pytest.mark.parametrize(
+    ("ends_ms", "said"),
+    [
+        ({"load": 990, "other": 900}, ": likely the result of load"),
+        # Its own result is there later; several came; another one's; none came then.
+        ({"load": 990, "other": 960}, ""),
+        ({"load": 960, "other": 990}, ""),
+        ({"load": 900, "other": 990}, ": likely the result of other"),
+        ({"load": 970, "other": 900}, ""),
+        ({"load": 1_001, "other": 900}, ""),
+    ],
+)
+def test_whose_result_a_call_waited_for(tmp_path: Path, ends_ms: dict[str, int], said: str) -> None:
+    """Ray says when it was there; it is the last one that had come, if no other one came at about that time."""
+    task, build, caller, workers = "35" * 8 + "0a" * 16, Builder(), list[Any](), list[Any]()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    for number, name in enumerate((*ends_ms, "after")):
+        start, end = (1_010, 1_020) if name == "after" else (1, ends_ms[name])
+        about: dict[str, Any] = {"attributes": ids if name == "after" else {}}
+        us = {"start": 1_000 * start, "duration": 1_000 * (end - start)}
+        call: dict[str, Any] = {"start": number, "duration": 1, "kind": "PRODUCER"}
+        caller.append(build.span(f"{name} ray.remote", span=2 * number + 1, **call, **about))
+        fields: dict[str, Any] = {"parent": 2 * number + 1, "kind": "CONSUMER", **us, **about}
+        workers.append(build.span(f"{name} ray.remote_worker", span=2 * number + 2, **fields))
+    for pid, documents in ((7, caller), *enumerate(([worker] for worker in workers), 8)):
+        (tmp_path / f"{pid}.txt").write_bytes(file_of(documents))
+    at = {"1": 0, "2": 1_000, "5": 1_001, "8": 1_010}
+    line = line_of(task, {state: EPOCH_NS + 1_000_000 * ms for state, ms in at.items()}, name="after")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    attempts = calls_of(store).first_attempts
+    (row,) = (row for row in attempts.tolist() if store.names.texts[store.spans.name[row]].startswith("after"))
+    reason = AllAttempts(store).reasons_of([row]).get(row)
+    assert reason is not None
+    assert reason_text(store, reason) == f"likely for its arguments{said}"
 
 
 def test_the_task_of_a_call_is_known_when_it_has_been_submitted() -> None:

@@ -145,7 +145,7 @@ def reason_of_last(store: Store) -> str:
         ("1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922", "cause unknown"),
         (
             "7 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
-            "likely for a free worker: f ran there until then",
+            "likely for a free worker: f ran there last",
         ),
         # Two workers started, and one is free.
         (
@@ -176,7 +176,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_CREATED_LATE}1 A.h < 3-4\n3 g > 100-600\n2 A.h > 801-900\n2 A.f > 901-902",
-            "likely at the end for its actor: A.h ran there until then",
+            "likely at the end for its actor: A.h ran there last",
         ),
         # The same of a worker, which no argument has to wait for; and a constructor has no result.
         (
@@ -202,12 +202,12 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 91-92",
-            "likely for its actor: A.g ran there until then",
+            "likely for its actor: A.g ran there last",
         ),
         # Before another one ran, the actor had to be created.
         (
             "1 A.__init__ < 0-1\n1 A.g < 1-2\n1 A.f < 2-3\n2 A.__init__ > 300-400\n2 A.g > 401-900\n2 A.f > 901-902",
-            "likely mostly for its actor: A.g ran there until then",
+            "likely mostly for its actor: A.g ran there last",
         ),
         # An actor that runs several methods at once wasn't waited for.
         (
@@ -221,7 +221,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-99\n2 f > 91-92",
-            "likely for a free worker: f ran there until then",
+            "likely for a free worker: f ran there last",
         ),
         # What may be its argument came after less than half of its wait, and after more.
         (
@@ -229,7 +229,7 @@ def reason_of_last(store: Store) -> str:
                 f"{_EARLIER}1 h < 10-11\n1 f#1 < 11-12\n1 f#2 < 11-12\n1 f < 12-13\n"
                 "3 h > 13-30\n2 f#1 > 13-90\n3 f#2 > 31-99\n2 f > 91-92"
             ),
-            "likely for a free worker: f ran there until then",
+            "likely for a free worker: f ran there last",
         ),
         (
             (
@@ -250,7 +250,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 10-11\n1 f < 11-12\n2 f#1 > 13-50\n2 f#2 > 51-90\n2 f > 91-92",
-            "likely for a free worker: f ran there until then",
+            "likely for a free worker: f ran there last",
         ),
         # Too long after what ran there.
         (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 130-131", "cause unknown"),
@@ -272,7 +272,7 @@ def reason_of_last(store: Store) -> str:
         # Another process submitted g, so f can't have its result.
         (
             f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92",
-            "likely for a free worker: g ran there until then",
+            "likely for a free worker: g ran there last",
         ),
         # A worker is free all the time.
         (

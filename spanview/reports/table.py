@@ -35,6 +35,7 @@ _ARROW: Final = 2
 _COUNT_CELLS, _TIME_CELLS, _MOMENT_CELLS = 9, 10, 25
 INTEGER: Final[Mapping[str, Any]] = {"type": "integer"}
 NUMBER: Final[Mapping[str, Any]] = {"type": ["number", "null"]}
+SHARE: Final[Mapping[str, Any]] = {"type": ["number", "null"], "maximum": 1}
 TEXT: Final[Mapping[str, Any]] = {"type": ["string", "null"]}
 TIME_NS: Final[Mapping[str, Any]] = {"type": ["integer", "null"]}
 INTEGERS: Final[Mapping[str, Any]] = {"type": "array", "items": INTEGER}
@@ -405,14 +406,19 @@ class Fit(Generic[Row]):
 
     def heads(self, sorted_by: str = "", arrow: str = "▾") -> Iterator[tuple[str, TableColumn[Row]]]:
         """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""
+        is_apart = True
         for column, cells in self.cells:
             text = self._heads[column] if cells >= column.width else ""
-            if sorted_by and column.key == sorted_by and text and column.is_marked:
-                # The blank goes where it has no room, then the end of the head.
-                text = next((said for said in (f"{text} {arrow}", f"{text}{arrow}") if cell_len(said) <= cells), "")
-                text = text or f"{fixed(self._heads[column], max(0, cells - 1))}{arrow}"
             is_left = column.aligns_left or column.parts is not None
-            yield f"{' ' * column.gap}{(fixed if is_left else right)(text, cells)}{' ' * column.behind}", column
+            if sorted_by and column.key == sorted_by and text and column.is_marked:
+                # The blank goes where it has no room, or none parts the head from the one before; then the head's end.
+                room = cells if is_left or column.gap or is_apart else cells - 1
+                said = (f"{text} {arrow}", room), (f"{text}{arrow}", room), (f"{text}{arrow}", cells)
+                text = next((each for each, most in said if cell_len(each) <= most), "")
+                text = text or f"{fixed(self._heads[column], max(0, cells - 1))}{arrow}"
+            head = f"{' ' * column.gap}{(fixed if is_left else right)(text, cells)}{' ' * column.behind}"
+            is_apart = head.endswith(" ")
+            yield head, column
 
     def heads_text(self, sorted_by: str = "", arrow: str = "▾") -> str:
         """Return the heads in one line."""

@@ -22,7 +22,7 @@ from spanview.reports.report import Report
 from spanview.reports.table import (
     FIGURES,
     INTEGER,
-    NUMBER,
+    SHARE,
     TEXT,
     TIME_NS,
     Piece,
@@ -288,7 +288,7 @@ def groups_table(
             goes=1,
             name="failed_share",
             meaning="what share of the traces that is, from 0 to 1",
-            schema=NUMBER,
+            schema=SHARE,
         ),
         counted(
             "INCOMPLETE",

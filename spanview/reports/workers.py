@@ -15,7 +15,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, duration
 from spanview.model.times import NO_TIME
 from spanview.reports.report import Report
-from spanview.reports.table import INTEGER, NUMBER, TEXT, TIME_NS, Piece, Table, TableColumn, counted, fact, timed
+from spanview.reports.table import INTEGER, SHARE, TEXT, TIME_NS, Piece, Table, TableColumn, counted, fact, timed
 from spanview.reports.workers_model import Identities, Sort, WorkersModel, WorkersShape
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _share_column(
         share = share_of(index)
         return "" if share is None else model.bound_text(index, share)
 
-    return TableColumn(head, text=text, bound=bound, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
+    return TableColumn(head, text=text, bound=bound, name=name, meaning=meaning, json=share_of, schema=SHARE, **more)
 
 
 def workers_table(model: WorkersModel) -> Table[int]:
@@ -142,7 +142,7 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 INTEGER,
                 lambda index: model.own_time(index)[1],
             ),
-            fact("awaited_share", "what share of that it only awaited others, likely", NUMBER, model.awaited_share),
+            fact("awaited_share", "what share of that it only awaited others, likely", SHARE, model.awaited_share),
             fact(
                 "start_ns",
                 "when its first span began, in nanoseconds since 1970",

@@ -8,6 +8,7 @@ of patterns    RE2, over texts made for them
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from browsers import Windows, chromium, shown
 from builders import Builder, store_of, time_text
 from html_blocks import open_page
 from seeds import THOROUGH, sample
+from spanview.analysis.query.keys import OWN_KEYS
 from spanview.analysis.query.matches import rows_that_match
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.written import quoted
@@ -68,7 +70,8 @@ span=2 | span~a$ | span!=5 | pid>1 | pid=8714 | pid!=8714 | -pid>0 | file~json |
 file!=1.json | event=exception | event!=exception | event~. | -event~. | scope=my.tracer | scope~. | scope!=x
 finding=no_attempt | finding!=no_attempt | finding=unset_attempts | finding=missing | wait>1s | wait=0 | wait<1h
 -wait>=0 | wait.arguments>1ms | wait.resources>1ms | wait.worker_start>1ms | wait.creation>1ms | wait.actor>1ms
-wait.retry>1ms | wait.unknown>1ms | wait.unknown=0 | outcome=finished | outcome!=finished | outcome=failed
+wait.retry>1ms | wait.loading>1ms | wait.unknown>1ms | wait.unknown=0
+outcome=finished | outcome!=finished | outcome=failed
 outcome=unknown | outcome=pending | outcome=cancelled | outcome~f | -outcome=finished | trace.duration>1s
 trace.duration<=100ms | trace.spans>3 | trace.spans=1 | trace.errors>0 | trace.errors=0 | trace.root=train
 trace.root~a | trace.root!=pipeline | trace.root="" | trace.root=pipeline | trace.root~"^__main__"
@@ -383,6 +386,11 @@ _TEXTS: Final = (
     "ba ab é1",
     "\r",
 )
+
+
+def test_each_key_is_asked() -> None:
+    """What the language learns, pages learn, too: there is a query with it that both are asked."""
+    assert [key for key in OWN_KEYS if not re.search(rf"(?:^|[\s(|-]){re.escape(key)}\s*[=~<>!]", QUERIES)] == []
 
 
 def test_odd_values(windows: Windows, tmp_path: Path) -> None:

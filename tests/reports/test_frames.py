@@ -8,6 +8,7 @@ wait_parts_ns: {"arguments": 7}          wait_arguments_ns
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from io import StringIO
 from pathlib import Path
@@ -78,6 +79,14 @@ def test_frames_hold_what_rows_hold() -> None:
         nanoseconds = [name for name in table.column_names if name.endswith("_ns") and report is not None]
         assert all(str(table.schema.field(name).type) in {"int64", "double", "string"} for name in nanoseconds)
         assert report.to_markdown().count("\n") == len(report) + 1
+
+
+def test_rows_of_calls_and_statistics_have_each_column() -> None:
+    """Those of Python, too, by its name in frames; histograms and parts of waits are nested there."""
+    for report in reports():
+        if type(report[0]).__name__ in {"Call", "CallGroup", "Group", "Finding"}:
+            names = {name for name in report.to_arrow().column_names if not re.search("^wait_.*_ns$|histogram$", name)}
+            assert [name for name in sorted(names) if not hasattr(report[0], name)] == []
 
 
 def test_what_handling_goes_beyond_has_no_rest() -> None:

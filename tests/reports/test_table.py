@@ -78,6 +78,16 @@ def test_what_is_sorted_by_goes_last() -> None:
     assert "TIME" not in table.fit(25, "count").heads_text("count")
 
 
+def test_the_head_that_is_sorted_by_stands_apart() -> None:
+    """Where its arrow takes the cells that parted it from the one before, the blank before the arrow goes."""
+    heads = ("FAILED", 9), ("RETRIED", 9), ("COUNTED", 8)
+    columns: list[TableColumn[str]] = [TableColumn(head, width, key=head) for head, width in heads]
+    table: Table[str] = Table((name_column("NAME", str), *columns))
+    fit = table.fit(40)
+    said = [fit.heads_text(head)[-26:] for head, _ in heads]
+    assert said == [" FAILED ▾  RETRIED COUNTED", "   FAILED RETRIED▾ COUNTED", "   FAILED  RETRIEDCOUNTED▾"]
+
+
 def test_a_column_of_names_is_as_wide_as_its_longest() -> None:
     """What it doesn't need stays empty at the right, or lets others come; where it needs more, its names are cut."""
     table: Table[str] = Table((name_column("NAME", str), *TABLE.columns[:-1]), "count", least=18, usual=30)

@@ -346,7 +346,7 @@ function size_term(raw, value_of_text, expected) {
   const compare = SIZES[raw.operator] ?? fail(raw.operator_start, `expected =, !=, <, >, <= or >= after ${raw.key}, which isn't text`);
   let value = value_of_text(raw.value);
   if (value === null) fail(raw.value_start, `expected ${expected}`);
-  const read = raw.key.startsWith("wait") ? wait_of(raw.key) : SIZE_OF_KEY[raw.key];
+  const read = raw.key.startsWith("wait") ? wait_of(raw.key) : SIZE_OF_KEY[raw.key] ?? refuse(`${raw.key}: a page doesn't know it; ask spanview itself`);
   return (row, span) => {
     const size = read(row, span);
     if (size === undefined || size === null) return size === undefined ? undefined : false;

@@ -129,6 +129,8 @@ class AnswerPart(NamedTuple):
     causes: tuple[tuple[WaitedFor, int], ...] = ()
     """What all that waits was for and how long, where there are several causes and Ray's own events say all of it; in
     the order of time."""
+    longest_spans: int = 0
+    """How many spans of the longest's name have that much of the part, where it has a name."""
     queues: tuple[NestedQueue, ...] = ()
     """How long a request of Serve was in the queue of each deployment, the longest first, where there are several; they
     add up to the part."""
@@ -530,14 +532,14 @@ class _AlongPaths:
         longest = longest[np.searchsorted(which[longest], np.arange(len(parts)))]
         columns = (
             *(parts, firsts, np.append(firsts[1:], len(pairs))),
-            *(keys[longest], sums[longest], pieces.starts[begins[longest]]),
+            *(keys[longest], sums[longest], pieces.starts[begins[longest]], spans[longest]),
             *(np.add.reduceat(sums, firsts), np.add.reduceat(spans, firsts)),
             np.unique(names_of_parts, return_counts=True)[1],
         )
         wholes = _sums(pieces.traces, pieces.ns, self._trees.count).tolist()
         order, rows = np.argsort(np.minimum.reduceat(begins, firsts)), self._trees.tree.rows
         in_order = zip(*(column[order].tolist() for column in columns), strict=True)
-        for part, first, end, key, longest_ns, since_ns, ns, nodes, of_nodes in in_order:
+        for part, first, end, key, longest_ns, since_ns, longest_spans, ns, nodes, of_nodes in in_order:
             index, doing = part // count, _DOINGS[part % count]
             if doing is Doing.SPANS:
                 of_names = (column[first:end].tolist() for column in (keys, sums, spans))
@@ -547,7 +549,8 @@ class _AlongPaths:
             reason, meanwhile = self._waited_for(rows[key], since_ns) if doing is Doing.WAITING else (None, None)
             text = self._store.names.texts[name] if name != _NONE else ""
             causes = self._causes.get(index, ()) if doing is Doing.WAITING else ()
-            found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, reason, meanwhile, causes))
+            why = reason, meanwhile, causes
+            found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, *why, longest_spans))
         return found
 
     def _find_causes(self) -> dict[int, tuple[tuple[WaitedFor, int], ...]]:
@@ -620,7 +623,7 @@ def _by_name(store: Store, of_names: Sequence[tuple[int, int, int]], total: int)
     own = [of_name for of_name in names[:_MOST_NAMES] if of_name[1] >= _LEAST_SHARE * total]
     if len(names) - len(own) == 1:
         own = names
-    parts = [AnswerPart(Doing.SPANS, ns, spans, 1, texts[name], ns) for name, ns, spans in own]
+    parts = [AnswerPart(Doing.SPANS, ns, spans, 1, texts[name], ns, longest_spans=spans) for name, ns, spans in own]
     if others := names[len(own) :]:
         _, times, spans = zip(*others, strict=True)
         parts.append(AnswerPart(Doing.SPANS, sum(times), sum(spans), len(others)))

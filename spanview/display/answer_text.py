@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH, _MAX_REASON = 60, 120
 _MOST_PARTS: Final = 4
+_MANY: Final = 10
+"""So many spans of one name are counted: each may be quick, and one instead of all quicker."""
 _MOST_CAUSES: Final = 3
 _BETWEEN: Final = "   "
 _OTHERWISE: Final = "otherwise"
@@ -307,7 +309,7 @@ class _Line:
             case Doing.UNSEEN:
                 return "in a parent that was not seen" if one else "in parents that were not seen"
             case Doing.SPANS:
-                return f"in {name}" if same else f"in {part.names:,} others"
+                return f"in {self._many(part)}" if same else f"in {part.names:,} others"
             case _:
                 return f"running {name}" if same and name not in self._waiting else "running"
 
@@ -316,6 +318,11 @@ class _Line:
         """The only name of what waits: who reads of it knows what runs."""
         waits = [part for part in self._answer.parts if part.doing is Doing.WAITING and part.names == 1]
         return {self._name(part.longest) for part in waits}
+
+    def _many(self, part: AnswerPart) -> str:
+        """Return the name of the longest, and of how many spans that is, where these are many."""
+        name = self._name(part.longest)
+        return f"{part.longest_spans:,} spans of {name}" if part.longest_spans >= _MANY else name
 
     def _rounded(self, ns: int) -> str:
         """Return a time to the last digit of the whole, and no less than that."""
@@ -356,7 +363,7 @@ class _Line:
                 return ", ".join(filter(None, (of_several if part.spans > 1 else "", "; ".join(reasons))))
             case Doing.RUNNING if part.names > 1 and part.longest:
                 is_nearly_all = part.longest_ns >= part.ns - self._step
-                return f"{'mostly' if is_nearly_all else longest} in {name}"
+                return f"{'mostly' if is_nearly_all else longest} in {self._many(part)}"
             case _:
                 return ""
 

@@ -54,6 +54,21 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "run 0-1000\n  a 0-500\n  b 500-900\n  c 900-910\n  d 910-920",
             "1 ms = 500 µs in a + 400 µs in b + 80 µs in run + 20 µs in 2 others",
         ),
+        # Many of one name may be quick, each for itself.
+        (
+            "run 0-100\n" + "".join(f"  sql {at}-{at + 9}\n" for at in range(0, 90, 10)),
+            "100 µs = 81 µs in sql + 19 µs in run",
+        ),
+        (
+            "run 0-100\n" + "".join(f"  sql {at}-{at + 9}\n" for at in range(0, 100, 10)),
+            "100 µs = 90 µs in 10 spans of sql + 10 µs in run",
+        ),
+        (
+            "driver 0-120\n"
+            + "".join(f"  sql {at}-{at + 9}\n" for at in range(0, 100, 10))
+            + of_call("m.f", "101-102", "110-115"),
+            "120 µs = 111 µs running (90 µs in 10 spans of sql) + 8 µs waiting before f ran + 1 µs submitting f",
+        ),
         (
             "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
             "100 µs = 60 µs waiting before f ran + 38 µs running (20 µs in driver) + 2 µs submitting f",

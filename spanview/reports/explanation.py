@@ -62,7 +62,7 @@ from spanview.index.lives import OpenEnd, State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
@@ -486,6 +486,10 @@ class _Explanation:
         if not text:
             return
         (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
+        if root != NO_ROW and self._spans.kind[root] != PRODUCER and self._spans.end_ns[root] != NO_TIME:
+            lasted = self._spans.end_ns[root] - self._spans.start_ns[root]
+            if answer.total_ns - lasted > _LEAST_SHARE * answer.total_ns:
+                text += f"; {self._short(self._texts[self._spans.name[root]])} itself ended after {duration(lasted)}"
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
@@ -593,7 +597,7 @@ class _Explanation:
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
-            yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took - usual)
+            yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
 

@@ -161,6 +161,7 @@ def test_what_is_unusual_is_compared_with_its_name(tmp_path: Path) -> None:
     rare = [build.span("seldom", trace=20 + number, duration=10**number) for number in range(4)]
     document = explained(folder_of(tmp_path, [*usual, slow, *rare]))
     assert texts(document, "unusual") == ["query itself took 812 µs, 41 times its median of 20 µs (of 10 spans)"]
+    assert [row["duration_ns"] for row in document["rows"] if row["topic"] == "unusual"] == [812_000]
 
 
 def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
@@ -627,6 +628,14 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
         file.write(line_of(other, {"1": made_ns, "2": made_ns}, name="g"))
     (running,) = texts(explained(folder), "running")
     assert running.endswith("; 1 other call may wait, too") is (not next_error)
+
+
+@pytest.mark.parametrize(("end", "said"), [(1_500, "; root itself ended after 100 µs"), (101, "")])
+def test_what_outlives_its_root(tmp_path: Path, end: int, said: str) -> None:
+    """As what a request starts in the background: the request didn't take that long."""
+    folder = folder_of(tmp_path, Builder().draw(f"root 0-100\n  send 10-{end}"))
+    first = texts(explained(folder), "time")[0]
+    assert first.endswith(f" in root{said}")
 
 
 @pytest.mark.parametrize("caller_lives", [False, True])

@@ -437,9 +437,11 @@ class WorkersModel:
         return "at most " if self._is_open(index) else ""
 
     def bound_text(self, index: int, share: float) -> str:
-        """Return what is said before the share of time that a worker was busy: for the same reason, or if likely."""
-        is_open = share < 1 and self._is_open(index)
-        return "≥ " if is_open else "~ " if self.awaited_share(index) else ""
+        """Return what is said before the share of time that a worker was busy, which it may have awaited others in."""
+        is_open, may_await = share < 1 and self._is_open(index), share > 0 and self.lane(index).may_await
+        if self.awaited_share(index) or (is_open and may_await):
+            return "≥ " if is_open and not may_await else "~ "
+        return "≥ " if is_open else "≤ " if may_await else ""
 
     def _is_open(self, index: int) -> bool:
         """Return whether a worker's blocks may have run longer than is known; of what runs now it is known."""

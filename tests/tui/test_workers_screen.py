@@ -757,6 +757,19 @@ async def test_blocks_and_colours_show_which_method_it_is() -> None:
         await look.until_shown("■ ServeRepl…ndation.check_health  ■ ServeRepl…endation.reconfigure ")
 
 
+@pytest.mark.parametrize(("attempt_us", "said"), [(40, "~ 45%"), (None, "~ 85%"), (0, "≤ 100%")])
+def test_who_awaits_a_lost_call_may_be_idle(attempt_us: int | None, said: str) -> None:
+    """While it waited and ran, likely; where nobody knows how long it ran, or whether, at any time since, perhaps."""
+    build = Builder()
+    main = build.span("main", span=1, start=0, duration=100)
+    call = build.span("f ray.remote", span=2, parent=1, start=5, duration=5, kind="PRODUCER")
+    ran = build.span("f ray.remote_worker", parent=2, start=25, duration=attempt_us, kind="CONSUMER")
+    files = {"1.txt": file_of([main, call])} | ({} if attempt_us == 0 else {"2.txt": file_of([ran])})
+    model = model_of(store_of_files(files))
+    texts = {column.head: column.said(0) for column in workers_table(model).columns if column.parts is None}
+    assert texts["OF OWN"] == said
+
+
 def test_what_was_lost_counts_everywhere() -> None:
     """A block that was lost was busy until its process was last seen: in both shares, for gaps, and before others."""
     build = Builder()

@@ -146,6 +146,8 @@ class Lane:
     """The greatest number of blocks that run at once, including those without length."""
     open_awaited: Covered = _NEVER
     """When only spans without an end run, and likely await others; what lasts until they were asked goes on forever."""
+    may_await: bool = False
+    """Whether a span of it that has ended called something without an attempt that has: it may have awaited that."""
     restarts: Sequence[int] = ()
     """When the further processes of an actor began to run something."""
 
@@ -219,6 +221,8 @@ class _Columns(NamedTuple):
     """Whether something within a block failed."""
     calls: Flags
     """Whether each span submits a Ray call."""
+    open_calls: Flags
+    """Which of these nobody knows the end of, though what submitted them has ended."""
     own: _Stretches | None
     """When nothing below each span runs or is queued; None where no process calls another."""
     known_ends: NDArray[np.int64]
@@ -255,6 +259,8 @@ def lanes_in(
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
     calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
+    open_calls = calls & (parents >= 0) & (ends[np.maximum(parents, 0)] != NO_TIME) & ~failed
+    open_calls[parents[(forest.of("kind") == CONSUMER) & (ends != NO_TIME) & (parents >= 0)]] = False
     left_out = np.isin(names[outermost], [*without])
     polls, is_own = np.isin(names, [*store.names.where(is_long_poll)]), np.isin(names, [*uncounted_names(store)])
     own_lanes, above = np.where(left_out | polls, _NO_LANE, lane), np.maximum(parents, 0)
@@ -274,6 +280,7 @@ def lanes_in(
             outermost,
             fails,
             calls,
+            open_calls,
             own,
             known_ends,
             known_own,
@@ -473,6 +480,7 @@ def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concu
         gap=_longest_gap(busy),
         max_concurrency=max_concurrency,
         open_awaited=open_awaited,
+        may_await=bool(columns.open_calls[positions].any()),
     )
 
 
@@ -589,6 +597,7 @@ def joined(lanes: Sequence[Lane], uncounted: Collection[int]) -> Lane:
             *most_at_once_of_each(begins, stops, np.zeros(len(begins), np.int64), 1),
         ),
         open_awaited=open_awaited,
+        may_await=any(lane.may_await for lane in lanes),
         restarts=tuple(lane.start_ns for lane in lanes[1:] if lane.start_ns != NO_TIME),
     )
 

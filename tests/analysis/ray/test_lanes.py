@@ -396,7 +396,7 @@ def test_a_worker_runs_what_it_has_submitted(duration: int | None) -> None:
     (lane,) = lanes_in(forest_of(store_of_files({"1.txt": file_of([above, call, own, below])}))).lanes
     assert [*map(us, lane.blocks.starts)] == [0, 20]
     assert [*lane.blocks.unended] == ([] if duration else [1])
-    assert lane.max_concurrency == 1
+    assert (lane.max_concurrency, lane.may_await) == (1, duration is None)
 
 
 def test_chains_of_any_length() -> None:

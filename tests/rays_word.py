@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 """The variable by which Ray writes its events."""
-_MADE, _HAS_ARGUMENTS, _SENT, _RUNS = "1", "2", "5", "8"
+_MADE, _HAS_ARGUMENTS, _SENT, _RUNS, _FAILED = "1", "2", "5", "8", "12"
 _OUTCOMES: Final = {
     "WORKER_DIED": "worker_died",
     "OUT_OF_MEMORY": "out_of_memory",
@@ -49,8 +49,8 @@ class Attempt:
     """When it entered each state, in nanoseconds since 1970."""
     name: str = ""
     number: int = 0
-    follows_run: bool = False
-    """Whether the attempt before it is known to have run."""
+    before: dict[str, int] | None = None
+    """The states of the attempt before it; None where Ray says nothing of that."""
     error: str = ""
     message: str = ""
     worker: str = ""
@@ -84,8 +84,13 @@ class Attempt:
             put("arguments", states.get(_MADE, ready), ready)
             # A call without any takes a moment, too, up to some 40 ms on a busy machine.
             parts["arguments"] *= parts["arguments"] > 5 * _HANDOVER_NS
-        elif self.follows_run or self.kind != "ACTOR_TASK":
+        elif self.kind != "ACTOR_TASK" or (self.before is not None and _RUNS in self.before):
             put("retry", since_ns, ready)
+        elif self.before is not None:
+            # Whether it ran in an actor that died isn't known; before it was sent, it waited for that to be made.
+            put("retry", self.before.get(_FAILED, ready), ready)
+            if _HAS_ARGUMENTS in self.before and _SENT in self.before:
+                put("creation", self.before[_HAS_ARGUMENTS], self.before[_SENT])
         ran = states.get(_RUNS, max(started_ns, states.get(_SENT, ready)))
         sent = states.get(_SENT, ran)
         if self.kind == "ACTOR_TASK":
@@ -132,7 +137,7 @@ class Attempt:
     @property
     def outcome(self) -> str:
         """What became of it, by the name that spanview has for that."""
-        if "12" in self.states:
+        if _FAILED in self.states:
             if "At least one of the input arguments" in self.message:
                 return "dependency_failed"
             if self.error == "ACTOR_DIED" and "Traceback" in self.message:
@@ -222,7 +227,7 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
             firsts.setdefault(attempt.worker, attempt).is_first = True
     for (task, number), attempt in attempts.items():
         before = attempts.get((task, number - 1))
-        attempt.follows_run = before is not None and _RUNS in before.states
+        attempt.before = None if before is None else before.states
     of_tasks: dict[str, list[Attempt]] = {}
     for task, number in sorted(attempts, reverse=True):
         of_tasks.setdefault(task, []).append(attempts[task, number])

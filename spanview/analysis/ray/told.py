@@ -289,11 +289,15 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
 
     # What is tried again is made again before the time has come to do so.
     is_retried = tasks["attempt"][found] > 0
-    # Of an actor that died, nobody knows whether the call had run, or waited for its turn.
+    # Whether a call had run in an actor that died, or waited for its turn, nobody knows: but until when the actor was
+    # made, and when its caller heard of it.
     before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
     follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
     has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
-    put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
+    begins = np.where(has_run, since, np.where(follows, tasks["failed"][before], NO_STATE))
+    put(WaitedFor.RETRY, np.where(is_retried, between(begins, ready), 0))
+    is_behind = is_retried & follows & ~has_run
+    put(WaitedFor.CREATION, np.where(is_behind, between(tasks["ready"][before], tasks["sent"][before]), 0))
     arguments = between(np.minimum(made, ready), ready)
     put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= _MOST_RESOLVING_NS), 0, arguments))
     # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.

@@ -434,6 +434,27 @@ def test_what_waits_to_be_tried_again_has_its_arguments(tmp_path: Path) -> None:
     assert why.brief == "waits to be tried again, as Ray said last"
 
 
+def test_what_a_call_waited_for_before_its_actor_died(tmp_path: Path) -> None:
+    """Until the actor was made that died, and to be tried again; whether it ran there, nobody knows."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=0, duration=0, kind="PRODUCER", attributes=ids)
+    fields: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "8.txt").write_bytes(file_of([build.span("A.f ray.remote_worker", start=1_000_000, **fields)]))
+    ended = {"1": 0, "2": 0, "5": 400, "12": 600}, {"1": 600, "2": 750, "5": 950, "8": 1_000}
+    states = [{state: EPOCH_NS + 1_000_000 * ms for state, ms in of_attempt.items()} for of_attempt in ended]
+    lines = line_of(task, states[0], name="A.f", kind="ACTOR_TASK", error="ACTOR_UNAVAILABLE")
+    lines += line_of(task, states[1], name="A.f", kind="ACTOR_TASK", attempt=1)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    parts = AllAttempts(store).reasons_of([row]).parts_of(row)
+    found = {kind.name.lower(): ns // 1_000_000 for kind, ns in parts.items()}
+    assert found == {"retry": 150, "creation": 400 + 200, "actor": 50, "unknown": 200}
+    assert differences(store, tasks_by_name(store, tmp_path)) == []
+
+
 @pytest.mark.parametrize(
     ("error", "status", "outcome"),
     [

@@ -43,6 +43,7 @@ from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
 from spanview.index.forest import Trees
+from spanview.index.lives import OpenEnd
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
-    from spanview.index.lives import OpenEnd
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -216,6 +216,8 @@ class TypicalAnswers:
     median_end: OpenEnd | None = None
     slowest_end: OpenEnd | None = None
     """What is known of the ends of these two, in which something was lost."""
+    may_be_slower: bool = False
+    """Whether another one, of whose end no more is known than that it isn't earlier, may have been slower."""
 
 
 def answer_of(
@@ -307,11 +309,14 @@ def typical_answers(
     of_median = answer_of(store, median, None, until, known)
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, None, until, known)
-    open_ends = (
-        open_end_of({row: span for row, span in over.items() if store.spans.trace[row] == trace}, int(ends[trace]))
-        for trace in (median, slowest)
-    )
-    return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end, *open_ends)
+    of_traces: dict[int, dict[int, Unended]] = {trace: {} for trace in (median, slowest)}
+    for row, span in over.items():
+        of_traces.setdefault(store.spans.trace[row], {})[row] = span
+    open_ends = {trace: open_end_of(spans, int(ends[trace])) for trace, spans in of_traces.items() if trace < size}
+    others = {*chosen.tolist()} - {slowest}
+    may_be_slower = any(end is OpenEnd.EARLIEST for trace, end in open_ends.items() if trace in others)
+    two = open_ends[median], open_ends[slowest]
+    return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end, *two, may_be_slower)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------

@@ -90,9 +90,9 @@ def as_far_as_known(texts: Sequence[str], end: OpenEnd | None, *, is_first: bool
     return [lead + text if text[:1].isdigit() else text for text in texts]
 
 
-def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
+def whole_answer_text(answer: Answer, short: Mapping[str, str], open_calls: int = 0) -> str:
     """Return where a trace's time went, where there is room for all of it: the first of `answer_texts`."""
-    line = _Line(answer, short)
+    line = _Line(answer, short, open_calls)
     return _BETWEEN.join(filter(None, (line.with_unsent, line.doubts_text)))
 
 

@@ -347,6 +347,7 @@ class _Explanation:
             )
             whose += " known to have ended" if typical.traces < len(others or traces) else ""
             which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
+            whose += " as far as is known" * typical.may_be_slower
             lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
@@ -482,7 +483,7 @@ class _Explanation:
             yield from self._of_requests(_MOST_OF_TIME)
         until = known_until(unended)
         answer = answer_of(store, trace, tree, until, self._known)
-        text = whole_answer_text(answer, short_names(answer.names))
+        text = whole_answer_text(answer, short_names(answer.names), len(open_calls))
         if not text:
             return
         (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
@@ -755,7 +756,7 @@ class _Explanation:
             traces = {self._spans.trace[call.row] for call in last if call.row not in told_of}
             so_far = " so far" if traces & self._growing else ""
             ended = (
-                f"the last one {'was lost, too' if self._is_lost(newest.attempts[-1]) else 'failed'}"
+                f"the last one {self._how_last_ended(newest.attempts)}"
                 if len(retried) == 1 and last and seen
                 else f"{count(len(last), 'call')} failed for good"
                 if last and not so_far
@@ -777,6 +778,11 @@ class _Explanation:
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
+
+    def _how_last_ended(self, attempts: Sequence[int]) -> str:
+        if not self._is_lost(attempts[-1]):
+            return "failed"
+        return f"was lost{', too' * any(map(self._is_lost, attempts[:-1]))}"
 
     def _has_failed_for_good(self, call: Call) -> bool:
         if not call.attempts:

@@ -630,6 +630,35 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     assert running.endswith("; 1 other call may wait, too") is (not next_error)
 
 
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_caller_that_runs_may_not_await_what_it_called(tmp_path: Path, *, runs: bool) -> None:
+    """Until it ends nobody knows which of its calls it awaits, if any: it is said of the whole path."""
+    build, now = Builder(), (time.time_ns() - EPOCH_NS) // 1_000 - 2_000_000
+    here = {"host.name": platform.node(), "process.pid": os.getpid()}
+    caller = [build.span("nightly", span=1, start=now, duration=None if runs else 1_003_000, resource=here)]
+    for number, name in enumerate(("crunch", "upload")):
+        call: dict[str, Any] = {
+            "span": 2 + number,
+            "parent": 1,
+            "start": now + 100 + number,
+            "duration": 10,
+            "kind": "PRODUCER",
+        }
+        caller.append(build.span(f"{name} ray.remote", resource=here, **call))
+        ran: dict[str, Any] = {
+            "span": 8 + number,
+            "parent": 2 + number,
+            "start": now + 1_000 + number,
+            "kind": "CONSUMER",
+        }
+        length = None if runs else 1_000_000
+        attempt = build.span(f"{name} ray.remote_worker", duration=length, resource=here, **ran)
+        (tmp_path / f"{name}.json").write_bytes(file_of([attempt]))
+    (row, *_) = (row for row in explained(folder_of(tmp_path, caller))["rows"] if row["topic"] == "time")
+    assert ("may not have awaited" in row["text"]) is runs
+    assert row["certainty"] == ("likely" if runs else "certain")
+
+
 @pytest.mark.parametrize(("end", "said"), [(1_500, "; root itself ended after 100 µs"), (101, "")])
 def test_what_outlives_its_root(tmp_path: Path, end: int, said: str) -> None:
     """As what a request starts in the background: the request didn't take that long."""

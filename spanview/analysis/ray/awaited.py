@@ -175,6 +175,8 @@ class Doubted:
         are_own[own] = True
         of_paths, have_own = trees.traces[self._nodes], np.zeros(trees.count, np.bool_)
         have_own[of_paths[own]] = True
+        are_open, are_seen = trees.of("end_ns") == NO_TIME, self._nodes < len(self._are_attempts)
+        have_own[of_paths[are_seen & are_open[np.where(are_seen, self._nodes, 0)]]] = True
         chosen = np.flatnonzero(have_own[of_paths])[::-1]
         enter, leave = np.zeros((2, len(order.places) + 1), np.int64)
         attempts = np.flatnonzero(self._are_attempts)
@@ -182,12 +184,20 @@ class Doubted:
         np.add.at(leave, order.ends[attempts], 1)
         depths = np.cumsum(enter - leave)[order.places].tolist()
         worked, places, ends = ROOT, order.places.tolist(), order.ends.tolist()
-        columns = (chosen.tolist(), self._nodes[chosen].tolist(), are_own[chosen].tolist())
+        opens, columns = are_open.tolist(), (chosen.tolist(), self._nodes[chosen].tolist(), are_own[chosen].tolist())
         for stretch, node, is_own in zip(*columns, strict=True):
             if worked == ROOT or not places[worked] < places[node] < ends[worked]:
-                worked = node if is_own else ROOT
-            elif depths[node] > depths[worked]:
+                above = self._open_above(node, opens)
+                worked = above if above != ROOT else node if is_own else ROOT
+            if worked != ROOT and depths[node] > depths[worked]:
                 self._beside[stretch] = worked
+
+    def _open_above(self, node: int, are_open: Sequence[bool]) -> int:
+        """Return the outermost span without an end that something without one is below: both may work on."""
+        outermost, count = ROOT, len(are_open)
+        while 0 <= node < count and (are_open[node] or self._are_calls[node]):
+            outermost, node = node if are_open[node] else outermost, self._tree.parents[node]
+        return outermost
 
     def _may_await(self, trees: Trees, own: Places, starts_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> Flags:
         """Return for each of some stretches whether calls of the same process were on their way for most of it."""

@@ -178,7 +178,11 @@ class CallFacts:
         unended, became = self.unended_of(call), self.became.get(call.row)
         if became is not None and call.outcome in _WELL and became.outcome in {*_FAILED_AFTER, CallOutcome.CANCELLED}:
             return became.outcome.value
-        return call.outcome.value if unended is None else unended.fate.value
+        if unended is None:
+            return call.outcome.value
+        # Another attempt waits or runs, of which no span is here.
+        goes_on = became is not None and unended.is_over and not became.outcome.is_over
+        return became.outcome.value if became is not None and goes_on else unended.fate.value
 
     def said_of(self, call: Call) -> str:
         """Return how a call went, and of one without an attempt why, or what is thought of it."""

@@ -142,6 +142,13 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 INTEGER,
                 lambda index: model.own_time(index)[1],
             ),
+            fact(
+                "unknown_ends",
+                "whether something that it ran may have lasted longer than is known: shares and counts are at least, "
+                "gaps at most",
+                {"type": "boolean"},
+                lambda index: bool(model.at_most(index)),
+            ),
             fact("awaited_share", "what share of that it only awaited others, likely", SHARE, model.awaited_share),
             fact(
                 "start_ns",

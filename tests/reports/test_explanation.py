@@ -617,6 +617,8 @@ def test_a_call_that_is_tried_again_has_not_failed(tmp_path: Path, next_error: s
     assert (running.startswith("f, tried again "), running.endswith(text)) == (not next_error, not next_error)
     rows = json.loads(spanview("stats", "--by", "running", "--json", folder).output)["rows"]
     assert [(row["state"], row["since_ns"]) for row in rows] == [("waiting", made_ns)] * (not next_error)
+    of_call = spanview("stats", "--by", "ray-call", folder).output.decode().splitlines()[1]
+    assert ("✖ lost" in of_call, " waiting " in of_call) == (bool(next_error), not next_error)
     assert bool(texts(document, "failed")) is bool(next_error)
     assert ("1 call failed" in texts(document, "about")[0]) is bool(next_error)
     assert not any("was lost, too" in text for text in texts(document, "retried")) or next_error

@@ -158,7 +158,7 @@ async def test_sorting() -> None:
             ("handling p50", "HANDLING P50 ▾", "500"),
             ("handling p95", " P95 ▾", "500"),
             ("request", "REQUEST ▴", "200"),
-            ("count", "COUNT ▾", "200"),
+            ("count", "COUNT▾", "200"),
             ("errors", "ERRORS ▾", "500"),
             ("total p50", "TOTAL P50 ▾", "500"),
             ("total p95", " P95 ▾", "500"),

@@ -313,7 +313,7 @@ async def test_orders_last_as_long_as_the_viewer(path: Path) -> None:
         await look.press("escape", "r")
         await look.until_shown("TRACES ▾")
         await look.press("s", "S", "r", "r")
-        await look.until_shown("FAILED ▴")
+        await look.until_shown("FAILED▴")
         look.app.forget_settings()
         await look.until_shown("TRACES ▾")
 

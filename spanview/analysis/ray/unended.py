@@ -326,10 +326,8 @@ class UnendedSpans:
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=seen_ns)
         if (by_ray := self._by_ray(row, writer.pid, seen_ns)) is not None:
             return by_ray
-        told, is_own = (
-            self._exit_of(row),
-            is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]])),
-        )
+        told, name = self._exit_of(row), self._store.names.texts[self._store.spans.name[row]]
+        is_own = is_rays_own(function_of(name))
         if told is not None and told.is_in_order and (is_own or not told.is_killed):
             fate = Fate.CANCELLED if told.is_cancelled else Fate.STOPPED
             return Unended(fate, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)

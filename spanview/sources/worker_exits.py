@@ -73,8 +73,7 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
         if not any(mark in _end_of(path) for path in own_logs if mark):
             return WorkerExit(cause, is_in_order=True)
         is_cancelled = mark == _CANCEL
-        text = _CANCELLED if is_cancelled else _KILLED
-        return WorkerExit(text, is_in_order=True, is_cancelled=is_cancelled, is_killed=not is_cancelled)
+        return WorkerExit(_CANCELLED if is_cancelled else _KILLED, is_in_order=True, is_cancelled=is_cancelled)
     log = _end_of(os.path.join(folder, _LOG))
     place = log.rfind(b"Reporting worker exit, worker id = " + worker_id.encode())
     match = _EXIT.search(log[place : log.find(b"\n", place) + 1 or None]) if place >= 0 else None

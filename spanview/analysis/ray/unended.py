@@ -7,8 +7,7 @@ is alive
 has ended, and Ray's own events say that     –                                      is lost, or was cancelled
   the attempt failed
 was ended in order, as Ray's log says        –                                      was stopped; with `ray.cancel`,
-                                                                                    it was cancelled; with `ray.kill`,
-                                                                                    it is lost
+                                                                                    it was cancelled
 ran on another host, or isn't named          –                                      unknown
 was seen alive, and has ended                –                                      is lost
 isn't there                                  was written last when the last span    is lost, likely
@@ -326,9 +325,8 @@ class UnendedSpans:
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=seen_ns)
         if (by_ray := self._by_ray(row, writer.pid, seen_ns)) is not None:
             return by_ray
-        told, name = self._exit_of(row), self._store.names.texts[self._store.spans.name[row]]
-        is_own = is_rays_own(function_of(name))
-        if told is not None and told.is_in_order and (is_own or not told.is_killed):
+        told = self._exit_of(row)
+        if told is not None and told.is_in_order:
             fate = Fate.CANCELLED if told.is_cancelled else Fate.STOPPED
             return Unended(fate, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
         if not was_alive and life is not Life.GONE:
@@ -338,6 +336,7 @@ class UnendedSpans:
             if told is not None:
                 return Unended(Fate.LOST, f"{who} has ended, as Ray says: {told.text}", writer.pid, seen_ns=seen_ns)
             reason = f"{who} has ended" if was_alive else f"{who} isn't running"
+            is_own = is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]]))
             fate = Fate.STOPPED if is_own else Fate.LOST
             return Unended(fate, reason, writer.pid, is_likely=is_own or not was_alive, seen_ns=seen_ns)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)

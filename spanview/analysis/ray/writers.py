@@ -56,8 +56,6 @@ class WorkerExit(NamedTuple):
     """Whether Ray ended it, because nobody needed it any more or somebody asked for it."""
     is_cancelled: bool = False
     """Whether that was `ray.cancel`, with force."""
-    is_killed: bool = False
-    """Whether that was `ray.kill`: it ends what the actor runs, too, as its callers see."""
 
 
 class Host(Protocol):

@@ -503,26 +503,15 @@ def test_a_worker_that_was_cancelled_with_force(tmp_path: Path) -> None:
     assert said(store, FakeHost(written={ENDED: LAST_NS}, exits={WORKER: told})) == text
 
 
-@pytest.mark.parametrize("name", ["f ray.remote_worker", "ServeController.listen_for_change ray.remote_worker"])
-def test_a_worker_that_ray_kill_ended(tmp_path: Path, name: str) -> None:
-    """The worker itself says why: what its actor ran is lost, but for what listens as long as that lives."""
+def test_a_worker_that_ray_kill_ended(tmp_path: Path) -> None:
+    """The worker itself says why: the raylet says the same of an actor that had no more users."""
     path = tmp_path / "logs" / "spans" / "7.jsonl"
     path.parent.mkdir(parents=True)
     (tmp_path / "logs" / "raylet.out").write_text(f"Received KillLocalActor RPC worker_id={WORKER}\n")
     log = tmp_path / "logs" / f"python-core-worker-{WORKER}_7.log"
     log.write_text("Force kill actor request has received. The actor is dead because it was killed by `ray.kill`.\n")
     told = Processes().exit_of(str(path), WORKER, "")
-    assert told == WorkerExit("its actor was killed by ray.kill", is_in_order=True, is_killed=True)
-    resource = HERE | {"ray.worker_id": WORKER}
-    store = store_with({ENDED: [ended(resource)], STARTED: [begun(resource) | {"name": name}]})
-    is_lost = name.startswith("f ")
-    what = (
-        "lost: its process (pid 7) has ended, as Ray says:"
-        if is_lost
-        else "stopped: Ray ended its process (pid 7) because"
-    )
-    text = f"{what} its actor was killed by ray.kill"
-    assert said(store, FakeHost(written={ENDED: LAST_NS}, exits={WORKER: told})) == text
+    assert told == WorkerExit("its actor was killed by ray.kill", is_in_order=True)
 
 
 def test_how_a_worker_ended(tmp_path: Path) -> None:

@@ -457,21 +457,30 @@ def _outcomes_of(store: Store, told: ToldTasks, calls: Places, indices: Places) 
     is_left = ~is_done & ~tasks["has_failed"][indices] & (tasks["kind"][indices] != _METHOD)
     if is_left.any():
         # Ray gives up the tasks of a process that died; an actor runs on what it has got.
-        is_left &= np.isin(copy_of(store.spans.process)[calls], _dead_processes(store, told))
+        is_left &= np.isin(copy_of(store.spans.process)[calls], [*dead_processes(store)])
     for index, done, left in zip(indices.tolist(), is_done.tolist(), is_left.tolist(), strict=True):
         yield _FINISHED if done else _outcome_of(tasks, index, is_left=left)
 
 
-def _dead_processes(store: Store, told: ToldTasks) -> Places:
-    """Return the numbers of the processes that died while they ran something that Ray knows, as it says."""
-    spans, tasks = store.spans, told.tasks
+def dead_processes(store: Store) -> dict[int, int]:
+    """Return which processes died while they ran something, as Ray says, and when a caller heard of it, by number.
+
+    The times are in nanoseconds since 1970. Of a file that several processes write nothing is known.
+    """
+    told = told_tasks(store)
+    if told is None:
+        return {}
+    spans, tasks, dead = store.spans, told.tasks, dict[int, int]()
     size = len(spans.next_row)
     rows = np.flatnonzero((copy_of(spans.kind)[:size] == CONSUMER) & (copy_of(spans.end_ns)[:size] == NO_TIME))
     found = told.of_attempts(rows, np.full(len(rows), UNKNOWN_TASK))
     has_failed = np.flatnonzero((found != UNKNOWN_TASK) & tasks["has_failed"][found])
-    died = [_outcome_of(tasks, index).outcome.takes_process for index in found[has_failed].tolist()]
-    processes = np.unique(copy_of(spans.process)[rows[has_failed[np.array(died, np.bool_)]]])
-    return processes[[is_told(store.processes, number) for number in processes.tolist()]]
+    for row, index in zip(rows[has_failed].tolist(), found[has_failed].tolist(), strict=True):
+        outcome, process = _outcome_of(tasks, index), spans.process[row]
+        # Clocks of two nodes can differ.
+        if outcome.outcome.takes_process and outcome.failed_ns >= spans.start_ns[row]:
+            dead[process] = min(outcome.failed_ns, dead.get(process, outcome.failed_ns))
+    return {process: ns for process, ns in dead.items() if is_told(store.processes, process)}
 
 
 def failures_told(store: Store, calls: Places) -> dict[int, ToldOutcome]:

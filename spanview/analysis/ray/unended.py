@@ -84,8 +84,6 @@ class Unended:
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
     told_ns: int = NO_TIME
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
-    has_died: bool = False
-    """Whether that is because its process had."""
     is_followed: bool = False
     """Whether it is an attempt that another one of its call followed, before which it had ended."""
     is_tried_again: bool = False
@@ -204,6 +202,10 @@ def unended_text(unended: Unended) -> str:
     return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
 
 
+def _ended_text(pid: int, told: WorkerExit) -> str:
+    return f"its process (pid {pid}) has ended, as Ray says: {told.text}"
+
+
 class _TraceCalls(NamedTuple):
     """The calls of a trace, by their span ids."""
 
@@ -242,21 +244,24 @@ class UnendedSpans:
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
         if len(self._calls) > MAX_UNENDED:
             self._calls.clear()
-        died = {
-            (self._store.spans.process[row], span.pid): span.told_ns for row, span in found.items() if span.has_died
-        }
-        return {
-            row: span if span.fate is Fate.RUNS else self._with_call(row, self._with_death(row, span, died))
-            for row, span in found.items()
-        }
+        known = {row: self._with_call(row, span) for row, span in found.items() if span.fate is not Fate.RUNS}
+        return found | known | self._told_by_deaths({row: span for row, span in known.items() if not span.is_told})
 
-    def _with_death(self, row: int, span: Unended, died: Mapping[tuple[int, int | None], int]) -> Unended:
-        """Return what has become of a span of which Ray says nothing, if it says when its process had died."""
+    def _told_by_deaths(self, unended: Mapping[int, Unended]) -> dict[int, Unended]:
+        """Return which of some spans had ended at the latest when their process had died, as Ray says."""
         spans = self._store.spans
-        told_ns = died.get((spans.process[row], span.pid), NO_TIME)
-        if span.fate is not Fate.LOST or spans.kind[row] == CONSUMER or told_ns < spans.start_ns[row]:
-            return span
-        return replace(span, told_ns=told_ns, seen_ns=min(span.seen_ns, told_ns))
+        lost = [row for row, span in unended.items() if span.fate is Fate.LOST and spans.kind[row] != CONSUMER]
+        if not lost or self._store.ray is None:
+            return {}
+        from spanview.analysis.ray.told import dead_processes
+
+        dead = dead_processes(self._store)
+        times = {row: dead.get(spans.process[row], NO_TIME) for row in lost}
+        return {
+            row: replace(unended[row], told_ns=ns, seen_ns=min(unended[row].seen_ns, ns))
+            for row, ns in times.items()
+            if ns != NO_TIME and ns >= spans.start_ns[row]
+        }
 
     def _with_call(self, row: int, span: Unended) -> Unended:
         """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
@@ -334,7 +339,7 @@ class UnendedSpans:
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
         if was_alive or (writer.is_named and self._is_original(row)):
             if told is not None:
-                return Unended(Fate.LOST, f"{who} has ended, as Ray says: {told.text}", writer.pid, seen_ns=seen_ns)
+                return Unended(Fate.LOST, _ended_text(writer.pid, told), writer.pid, seen_ns=seen_ns)
             reason = f"{who} has ended" if was_alive else f"{who} isn't running"
             is_own = is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]]))
             fate = Fate.STOPPED if is_own else Fate.LOST
@@ -355,10 +360,10 @@ class UnendedSpans:
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
         is_again = following is not None and not following.is_over
-        has_died = is_told and told.outcome.takes_process
-        return Unended(
-            fate, told.as_ray_says, pid, seen_ns=seen_ns, told_ns=told_ns, has_died=has_died, is_tried_again=is_again
-        )
+        # Of a call that an actor took with it, its caller heard no more than that it couldn't be reached.
+        ended = self._exit_of(row) if told.outcome is CallOutcome.FAILED else None
+        reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
+        return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

@@ -262,6 +262,24 @@ def test_ray_says_later_when_a_lost_call_had_failed() -> None:
     assert (lost.fate, lost.told_ns) == (Fate.LOST, EPOCH_NS + 90_000)
 
 
+def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
+    """Its caller heard no more than that the actor couldn't be reached; when it heard that is known all the same."""
+    ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE, "ray.worker_id": WORKER}, MemoryReader(), Builder()
+    store, here = Store(reader), HERE | {"ray.worker_id": WORKER}
+    add(store, reader, ENDED, build.span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", resource=here))
+    ran: dict[str, Any] = {"duration": None, "kind": "CONSUMER", "attributes": ids, "resource": here}
+    add(store, reader, STARTED, build.span("A.f ray.remote_worker", span=2, parent=1, start=10, **ran))
+    lines = line_of(TASK, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000, "12": EPOCH_NS + 90_000}, error="ACTOR_UNAVAILABLE")
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
+    for exits, reason in (
+        ({}, "its actor could not be reached, as Ray says"),
+        ({WORKER: WorkerExit("SYSTEM_ERROR")}, "its process (pid 7) has ended, as Ray says: SYSTEM_ERROR"),
+    ):
+        (lost,) = UnendedSpans.of_store(store, FakeHost(exits=exits)).all().values()
+        assert (lost.fate, lost.reason, lost.told_ns) == (Fate.LOST, reason, EPOCH_NS + 90_000)
+
+
 def test_what_a_dead_worker_submitted_had_ended_with_it() -> None:
     """Ray says of the attempt alone when its process had died: of what else it did nobody else tells."""
     ids, reader, build = {"ray.task_id": TASK, "ray.node_id": NODE}, MemoryReader(), Builder()

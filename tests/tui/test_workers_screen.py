@@ -453,6 +453,7 @@ def test_what_runs_now() -> None:
         hatch_from(cells, model.whole, runs.since_ns)
         drawn.append("".join(cells.glyphs))
     assert drawn == ["██▒▒▒▒▒▒▒▒", "  ▒▒▒▒▒▒▒▒"]
+    assert [model.own_time(index) for index in range(2)] == [(100_000, 100_000), (80_000, 80_000)]
     assert model.take_running([], {}, EPOCH_NS + 200_000)
     assert len(model.order) == 1
     assert not model.take_running([], {}, EPOCH_NS + 300_000)
@@ -790,6 +791,8 @@ def test_what_was_lost_counts_everywhere() -> None:
     # It may have run on, as it is said of the gap.
     texts = {column.head: column.said(0) for column in workers_table(model).columns if column.parts is None}
     assert (texts["BUSY"], texts["OF OWN"], texts["MAX GAP"]) == ("≥ 65%", "≥ 65%", "≤ 25 µs")
+    assert texts["CONCURRENT"] == "≥ 1"
+    assert [column.json_value(0) for column in workers_table(model).columns if column.name == "unknown_ends"] == [True]
     assert (model.bound_text(0, 0.65), model.bound_text(0, 1.0)) == ("≥ ", "")
     # What ended while nobody looked may have lived for much longer than it is known to have.
     last = model_of(store_of_files({"1.txt": file_of(spans[:2])}))

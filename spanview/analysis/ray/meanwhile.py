@@ -80,8 +80,6 @@ def meanwhile_of(
         shown = _unexplained(store, attempts, attempt, since_ns)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
-        if shown is None and reason.waited_for is WaitedFor.ARGUMENTS:
-            shown = _unexplained(store, attempts, attempt, since_ns)
         if shown is not None and shown.reason is not None and shown.reason.waited_for is WaitedFor.RESOURCES:
             # What waited for the same says less than what ran.
             ran = _unexplained(store, attempts, attempt, since_ns)

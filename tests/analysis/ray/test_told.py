@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder, file_of
+from builders import EPOCH_NS, Builder, file_of, store_of
 from claims import differences, tasks_by_name
 from rays_word import NODE, attempts_in, line_of
 from spanview.analysis.answer import Doing, answer_of
@@ -24,6 +24,7 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.call_groups import CallsBy
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
+from spanview.analysis.ray.meanwhile import meanwhile_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.told import told_outcomes
@@ -259,6 +260,26 @@ def test_clocks_that_are_centuries_apart(tmp_path: Path) -> None:
         assert part.ns > 2**63
         assert not part.causes
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "fate"), [("KeyboardInterrupt", None), ("", Fate.CANCELLED), ("SystemExit", None), ("", Fate.STOPPED)]
+)
+def test_what_spans_and_processes_show_to_be_cancelled(ended_by: str, fate: Fate | None) -> None:
+    """Without Ray's events the outcome is the one that is shown; what was cut off otherwise has none that is known."""
+    build = Builder()
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER")
+    ran: dict[str, Any] = {"parent": 1, "start": 20, "kind": "CONSUMER", "duration": 9 if ended_by else None}
+    attempt = build.span(
+        "f ray.remote_worker", span=2, attributes={"ray.ended_by": ended_by} if ended_by else {}, **ran
+    )
+    store = store_of(call, attempt)
+    calls = calls_of(store)
+    (row,) = calls.last_attempts.tolist()
+    (became,) = outcomes_of(store, [*calls], {}, {} if fate is None else {row: Unended(fate, "")}).values()
+    is_cancelled = fate is Fate.CANCELLED or ended_by == "KeyboardInterrupt"
+    assert became.outcome.key == ("cancelled" if is_cancelled else "unknown")
+    assert became.certainty is ((Certainty.CERTAIN if fate else Certainty.LIKELY) if is_cancelled else None)
 
 
 def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None:
@@ -560,9 +581,15 @@ def test_whose_result_a_call_waited_for(tmp_path: Path, ends_ms: dict[str, int],
     store = load_store(tmp_path)
     attempts = calls_of(store).first_attempts
     (row,) = (row for row in attempts.tolist() if store.names.texts[store.spans.name[row]].startswith("after"))
-    reason = AllAttempts(store).reasons_of([row]).get(row)
+    waits = AllAttempts(store)
+    reason = waits.reasons_of([row]).get(row)
     assert reason is not None
     assert reason_text(store, reason) == f"likely for its arguments{said}"
+    meanwhile = meanwhile_of(store, waits, row, reason, EPOCH_NS)
+    # What was waited for is followed; where that isn't known, what ran longest counts.
+    followed = said.removeprefix(": likely the result of ")
+    assert meanwhile is not None
+    assert meanwhile.name == f"{followed or max(ends_ms, key=ends_ms.__getitem__)} ray.remote_worker"
 
 
 def test_the_task_of_a_call_is_known_when_it_has_been_submitted() -> None:

@@ -20,7 +20,7 @@ from spanview.reports.explanation import AlreadyFound, Topic, explanation
 from spanview.reports.explanation_text import HEADINGS
 from spanview.reports.serve import requests_report, serve_report
 from spanview.reports.statistics import statistics_report
-from spanview.reports.table import INTEGER, INTEGERS, NUMBER, SHARE, TIME_NS, Ranks
+from spanview.reports.table import INTEGER, INTEGERS, SHARE, TIME_NS, Ranks
 from spanview.reports.traces import LONGEST_SERVICE, traces_table
 from spanview.reports.traces_model import TracesModel, has_services
 from spanview.reports.workers import workers_model, workers_report
@@ -192,7 +192,7 @@ def _head(column: TableColumn[Any]) -> str:
 
 def _way(column: TableColumn[Any]) -> tuple[str, Any]:
     """Return what a column's values are, and what makes them of rows."""
-    kinds = {id(TIME_NS): "time", id(INTEGER): "count", id(SHARE): "share", id(NUMBER): "amount"}
+    kinds = {id(TIME_NS): "time", id(INTEGER): "count", id(SHARE): "share"}
     of_ranks: dict[Ranks | None, str] = {Ranks.MOMENTS: "moment", Ranks.AMOUNTS: "amount"}
     kind = of_ranks.get(column.ranks, kinds.get(id(column.schema), _TEXT))
     if kind == "moment":

@@ -358,10 +358,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         spans = [known[one] for one in rows if one in known]
         reasons = {span.reason for span in spans}
         reason = f": {sanitise(reasons.pop(), _LONGEST_REASON)}" if len(reasons) == 1 else ""
-        again = ""
-        if spans and all(span.is_tried_again or span.may_be_tried_again for span in spans):
-            who = "Ray retries" if all(span.is_tried_again for span in spans) else "Ray may retry"
-            again = f"; {who} {'it' if len(rows) == 1 else 'them'}"
+        may_go_on = bool(spans) and all(span.is_tried_again or span.may_be_tried_again for span in spans)
+        again = f"; Ray may retry {'it' if len(rows) == 1 else 'them'}" * may_go_on
         self.viewer.say(f"✖ {lost}{reason}{'; e opens it' if self.is_in_front else ''}{again}")
 
     def _show_growth(self) -> None:

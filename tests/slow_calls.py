@@ -56,7 +56,10 @@ def comparable(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     more = ("total_wait_ns", "cold_starts", "cold_wait_ns", "generator")
     found = [
         {name: row[name] for name in (*names, *ends, *more, "max_concurrency")}
-        | {name: {figure: row[name][figure] for figure in ("p50", "p95", "max")} for name in ("wait_ns", "run_ns")}
+        | {
+            name: {figure: row[name][figure] for figure in ("p50", "p95", "max", "total")}
+            for name in ("wait_ns", "run_ns")
+        }
         | {"total_wait_ns": row["total_wait_ns"] or 0}
         for row in rows
     ]
@@ -305,9 +308,10 @@ def _runs_at(record: Record, time: int) -> bool:
 
 def _percentiles(values: list[int]) -> dict[str, int | None]:
     if not values:
-        return {"p50": None, "p95": None, "max": None}
+        return {"p50": None, "p95": None, "max": None, "total": None}
     return {
         "p50": values[ceil(len(values) * 0.50) - 1],
         "p95": values[ceil(len(values) * 95 / 100) - 1],
         "max": values[-1],
+        "total": sum(values),
     }

@@ -152,7 +152,7 @@ class PathStretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnseenCalls:
-    """The calls of a trace that have no attempt."""
+    """The calls of a trace that have no attempt, or wait for another one."""
 
     without_attempt: tuple[str, ...] = ()
     """The names of those that left none, as `reasons.without_attempt` means it."""
@@ -182,7 +182,7 @@ class Answer:
     doubts: str = ""
     """Why the path isn't sure, in words; empty where it is."""
     unseen_calls: UnseenCalls = UnseenCalls()
-    """Calls without an attempt: what they ran is in no part, or in a wrong one."""
+    """Calls without an attempt, or that wait for another one: what they ran is in no part, or in a wrong one."""
     generators: tuple[str, ...] = ()
     """The names of attempts on the path whose spans don't show how long they ran."""
 
@@ -499,7 +499,7 @@ class _AlongPaths:
             tuple(parts),
             has_calls=bool(self._pieces.have_calls[index]),
             doubts=self._paths.reasons[index],
-            unseen_calls=self._unseen_calls(index) if self._pieces.have_alone[index] else UnseenCalls(),
+            unseen_calls=self._unseen_calls(index),
             generators=tuple(self._generators.get(index, ())),
         )
 
@@ -584,8 +584,13 @@ class _AlongPaths:
 
     def _unseen_calls(self, index: int) -> UnseenCalls:
         first, end = self._bounds[index : index + 2].tolist()
-        reasons = self._known.reasons_among(self._trees.tree.rows[first:end])
-        if not reasons:
+        rows = self._trees.tree.rows[first:end]
+        reasons = self._known.reasons_among(rows) if self._pieces.have_alone[index] else {}
+        # What Ray tries again has left a span, and waits all the same.
+        later = {} if self._store.ray is None else self._known.calls.later_outcomes
+        again = [(row, later[row]) for row in rows if later and row in later]
+        again = [(row, told) for row, told in again if told.outcome is CallOutcome.PENDING]
+        if not (reasons or again):
             return UnseenCalls()
         from spanview.analysis.ray.reasons import Reason, without_attempt
 
@@ -595,8 +600,9 @@ class _AlongPaths:
         without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
         pending = [(texts[spans.name[row]], why) for row, why in whys.items() if why.outcome is CallOutcome.PENDING]
         never_ran, waiting = sum(why.never_ran for why in whys.values()), sum(why.may_run for _, why in pending)
-        unsent = tuple((name, why.brief) for name, why in pending)
-        return UnseenCalls(without, left_out, never_ran, waiting, unsent)
+        unsent = [(name, why.brief) for name, why in pending]
+        unsent += [(texts[spans.name[row]], told.as_ray_said_last) for row, told in again]
+        return UnseenCalls(without, left_out, never_ran, waiting, tuple(unsent))
 
     def _find_generators(self) -> dict[int, dict[str, None]]:
         """Return the names of attempts on paths that are generators, in order, by trace."""

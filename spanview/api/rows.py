@@ -114,6 +114,7 @@ class CallGroup:
     waited_for: Mapping[str, Mapping[str, int]]
     cold_starts: int
     cold_wait_ns: int | None
+    run_total_ns: int | None
     run_p50_ns: int | None
     run_p95_ns: int | None
     run_p99_ns: int | None

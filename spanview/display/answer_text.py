@@ -230,7 +230,9 @@ class _Line:
     def with_unsent(self) -> str:
         """The same, and what a call waits, or waited, for that no worker has got, as Ray says."""
         unsent, whole = self._answer.unseen_calls.unsent, self.whole
-        more = f", and {count(len(unsent) - 1, 'more call')}" if len(unsent) > 1 else ""
+        # They may wait for something else.
+        had = "has" if any(text.startswith("waits") for _, text in unsent[1:]) else "had"
+        more = f"; Ray {had} {count(len(unsent) - 1, 'more call')} waiting" if len(unsent) > 1 else ""
         said = [f"{self._name(name)} {sanitise(text, _MAX_REASON)}{more}" for name, text in unsent[:1]]
         return "; ".join((whole, *said)) if whole else ""
 

@@ -10,6 +10,7 @@ what there is. Whatever isn't as expected is left out: other releases of Ray wri
 
 from __future__ import annotations
 
+import re
 from binascii import Error, a2b_base64
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -37,6 +38,7 @@ FETCHING: Final = frozenset(("4", "6", "13"))
 TASK_ID_BYTES: Final = 24
 _MAX_TEXT: Final = 400
 """Characters of a message that are kept."""
+_RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\n\nSystem error:|\Z)", re.DOTALL)
 NO_STATE: Final = 2**63 - 1
 """The time of a state that isn't known: later than any other."""
 
@@ -72,7 +74,8 @@ class ActorUpdate(NamedTuple):
     """What one line says of an actor."""
 
     actor: bytes
-    is_restarting: bool
+    state: str
+    """As Ray has it: `ALIVE`, `RESTARTING`, …"""
     node: bytes
     cause: str
     """Why it died."""
@@ -172,7 +175,7 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
         _asked(_object(info, "required_resources")),
         environment not in {"", "{}"},
         _text(error, "error_type"),
-        _text(error, "error_message"),
+        _message(error),
     )
 
 
@@ -187,10 +190,22 @@ def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:
     texts = (_text(cause, "error_message") or _last_line(cause) for cause in causes)
     return ActorUpdate(
         _id(data.get("actor_id")),
-        _text(data, "state") == "RESTARTING",
+        _text(data, "state"),
         _id(data.get("node_id")),
         next(filter(None, texts), ""),
     )
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    """Return the message of an error, of an exception of the program's own what it says, as `ValueError: no`."""
+    text = _text(error, "error_message", whole=True)
+    raised = _RAISED.match(text)
+    if raised is None:
+        return text[:_MAX_TEXT]
+    lines = raised[1].split("\n")
+    last = max((number for number, line in enumerate(lines) if line.startswith("  File ")), default=0)
+    said = (line for line in lines[last + 1 :] if line.strip() and not line.startswith(" "))
+    return next(said, "")[:_MAX_TEXT]
 
 
 def _last_line(cause: Mapping[str, Any]) -> str:

@@ -63,6 +63,7 @@ class Actor:
     """What Ray says of an actor."""
 
     restarts: int = 0
+    is_restarting: bool = False
     cause: str = ""
     """Why it died; a text from a file."""
 
@@ -134,7 +135,9 @@ class RayTasks:
         if update.node:
             self._note_node(update.node, folder)
         actor = self.actors[update.actor.hex()]
-        actor.restarts += update.is_restarting
+        # Some that are to be restarted never are: no node has room, or the constructor fails.
+        actor.restarts += actor.is_restarting and update.state == "ALIVE"
+        actor.is_restarting = update.state == "RESTARTING" or (actor.is_restarting and update.state != "ALIVE")
         actor.cause = update.cause or actor.cause
 
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:

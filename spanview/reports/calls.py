@@ -117,6 +117,14 @@ _GOES_LATER: Final = {
 What is lost, or runs, is the last to go.
 """
 _ONLY_WHERE_ANY: Final = frozenset((_RUNNING, _LOST, _NO_END, _CUT_OFF, _CANCELLED))
+_TOTAL_RUN: Final[TableColumn[Function]] = timed(
+    "TOTAL RUN",
+    "run_ns.total",
+    "the sum of all run times that are known",
+    lambda function: sum(function.known_runs_ns) if function.known_runs_ns else None,
+    width=13,
+    comes=9,
+)
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _number("CALLS", "calls", "how many calls", goes=6),
     counted(
@@ -194,6 +202,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     histogram_column(
         "wait_histogram", "waits by powers of ten, from 1 ns on", attrgetter("wait_histogram"), style="", comes=6
     ),
+    replace(_TOTAL_RUN, text=_or_unknown(_TOTAL_RUN)),
     *_percentiles("RUN", "run_ns", _RAN, attrgetter("known_runs_ns"), text=_or_unknown),
     histogram_column(
         "run_histogram", "runs by powers of ten, from 1 ns on", attrgetter("run_histogram"), style="", comes=6

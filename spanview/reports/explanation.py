@@ -75,6 +75,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.answer import PathStretch
     from spanview.analysis.critical import Share
     from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.diagnosis.report import Diagnosis
@@ -424,7 +425,7 @@ class _Explanation:
             sure = all(kind.is_sure(is_certain=part.is_certain) for kind, part in function.wait_parts)
             row = longest.attempts[-1] if longest.attempts else longest.row
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
-            yield self._of_row(Topic.TIME, text, row, "stats --by ray-call", certainty=certainty, ns=ns)
+            yield self._of_row(Topic.TIME, text, row, "stats --by ray", certainty=certainty, ns=ns)
 
     def _of_requests(self, most: int) -> Iterator[Statement]:
         """Yield what requests to each route were spent on, those first that took most."""
@@ -518,6 +519,7 @@ class _Explanation:
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
                 text += f", {reason_text(self._store, reason)}"
+                text += self._within(tree, until, reason.row, stretch) if reason.row in tree.rows else ""
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
             if unended is not None or stretch.doubt:
@@ -530,6 +532,19 @@ class _Explanation:
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
+
+    def _within(self, tree: TraceTree, until: Mapping[int, int], row: int, wait: PathStretch) -> str:
+        """Return what a span that others waited for spent most of that wait on, where that was something below it."""
+        below = {tree.rows.index(row)}
+        for node in tree.in_order():
+            below |= {node} if tree.parents[node] in below else set()
+        end_ns, longest = wait.start_ns + wait.ns, ("", 0)
+        for stretch in stretches_of(self._store, tree.of(sorted(below)), until):
+            ns = min(end_ns, stretch.start_ns + stretch.ns) - max(wait.start_ns, stretch.start_ns)
+            if stretch.row != row and not stretch.doubt and ns > longest[1]:
+                longest = stretch_text(stretch, self._short_names), ns
+        text, ns = longest
+        return f"; {self._who(row)} spent {duration(ns)} of that {text}" if 2 * ns >= wait.ns else ""
 
     def _now(self) -> Iterator[Statement]:
         """Yield what has been running, and waiting, for longest, as processes of this host show."""

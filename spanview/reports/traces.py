@@ -310,6 +310,12 @@ def groups_table(
             text=total_text,
             comes=3,
         ),
+        fact(
+            "unknown_ends",
+            "whether some of the durations are only at least: of traces that run, or lack an end",
+            {"type": "boolean"},
+            lambda group: bool(group.open_ns),
+        ),
         histogram_column("histogram", "durations by powers of ten, from 1 ns on", attrgetter("histogram"), comes=2),
         moments(
             "NEWEST",

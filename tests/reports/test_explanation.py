@@ -370,6 +370,10 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
         line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1),
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    # It waits to be.
+    assert texts(explained(folder), "retried") == []
+    with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as events:
+        events.write(line_of(task, {"5": EPOCH_NS + 80_000}, attempt=1))
     assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
 
 
@@ -386,7 +390,7 @@ def test_calls_that_left_no_attempt_may_have_failed_for_good(tmp_path: Path, *, 
             ran = build.span("f ray.remote_worker", trace=number, span=span, parent=1, start=90 * span, **about)
             documents.append(ran | {"attributes": ids})
         lines.append(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}, error="WORKER_DIED"))
-        goes_on = {} if number == 2 and not of_both else {"12": EPOCH_NS + 90_000}
+        goes_on = {"5": EPOCH_NS + 80_000} if number == 2 and not of_both else {"12": EPOCH_NS + 90_000}
         lines.append(line_of(task, {"1": EPOCH_NS + 50_000, **goes_on}, attempt=1, error="WORKER_DIED"))
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
@@ -406,7 +410,7 @@ def test_what_is_seen_and_what_is_told_to_be_tried_again_are_counted_apart(tmp_p
             ran = build.span("f ray.remote_worker", trace=number, span=span, parent=1, start=90 * span, **about)
             documents.append(ran | {"attributes": ids})
         lines.append(line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}))
-        lines.append(line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1))
+        lines.append(line_of(task, {"1": EPOCH_NS + 50_000, "5": EPOCH_NS + 60_000}, attempt=1))
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
     assert said.startswith("1 call of f took 2 attempts, and 1 more was tried again, as Ray says")
@@ -458,6 +462,33 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: 
     document = explained(folder_of(tmp_path, [call, ran]))
     assert texts(document, "failed") == [said]
     assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
+
+
+@pytest.mark.parametrize(("slow_ms", "is_said"), [(900, True), (400, False)])
+def test_what_took_the_time_of_a_result_that_was_waited_for(tmp_path: Path, slow_ms: int, *, is_said: bool) -> None:
+    """A request within the call that made it, where that is most of the wait."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call: dict[str, Any] = {"parent": 9, "kind": "PRODUCER", "duration": 1_000}
+    caller = [
+        build.span("main", span=9, duration=1_111_000),
+        build.span("load ray.remote", span=1, start=1_000, **call),
+        build.span("use ray.remote", span=3, start=3_000, **call, attributes=ids),
+    ]
+    load = [
+        build.span("load ray.remote_worker", span=2, parent=1, start=5_000, duration=985_000, kind="CONSUMER"),
+        build.span("GET /slow", span=5, parent=2, start=20_000, duration=1_000 * slow_ms, kind="CLIENT"),
+    ]
+    about: dict[str, Any] = {"kind": "CONSUMER", "attributes": ids}
+    use = [build.span("use ray.remote_worker", span=4, parent=3, start=1_010_000, duration=100_000, **about)]
+    for pid, documents in enumerate((caller, load, use), 7):
+        (tmp_path / f"{pid}.txt").write_bytes(file_of(documents))
+    at = {"1": 3, "2": 1_000, "5": 1_001, "8": 1_010}
+    line = line_of(task, {state: EPOCH_NS + 1_000_000 * ms for state, ms in at.items()}, name="use")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (said,) = (text for text in texts(explained(str(tmp_path)), "time") if "waiting before use ran, " in text)
+    waited = "at +4 ms: 1.01 s waiting before use ran, likely for its arguments: likely the result of load"
+    assert said == f"{waited}{'; load spent 900 ms of that running GET /slow' if is_said else ''}"
 
 
 def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:

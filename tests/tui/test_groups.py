@@ -31,7 +31,7 @@ from spanview.exports.page.columns import Columns
 from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME
 from spanview.reports import traces_model
-from spanview.reports.traces import figure_text, share_text, total_text
+from spanview.reports.traces import figure_text, groups_table, share_text, total_text
 from spanview.reports.traces_model import TracesModel
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
@@ -167,6 +167,8 @@ def test_traces_that_run_or_were_lost() -> None:
     assert [figure_text(batch, ns) for ns in (batch.p50_ns, batch.max_ns)] == ["≥ 90 µs", "500 µs…"]
     assert (total_text(batch), total_text(other)) == ("600 µs…", "7 µs")
     assert figure_text(batch, 10 * MICROSECOND) == "10 µs"
+    (column,) = (column for column in groups_table(str).columns if column.name == "unknown_ends")
+    assert [column.json_value(group) for group in (batch, other)] == [True, False]
     assert [model.duration_ns(trace) for trace in (1, 2)] == [batch.max_ns, batch.p50_ns]
 
 

@@ -150,6 +150,8 @@ _CREATED: Final = Why(
 _SUBMITTING: Final = Why(
     Reason.SUBMITTING, "the span of its submission has no end, so Ray may not have got it", Certainty.CERTAIN
 )
+_SAYS_AS_MUCH: Final = ("its actor died", "it failed", "it raised")
+"""How what Ray says begins that says what its outcome is called, or of each call something else."""
 _NOT_SUBMITTED: Final = Why(CallOutcome.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
@@ -449,19 +451,17 @@ class _Reasons:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
         if told.outcome.has_failed:
             # An actor may not be reached while it is restarted.
-            is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(("its actor died", "it failed"))
+            is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(_SAYS_AS_MUCH)
             brief = told.text if is_more else ""
             return Why(told.outcome, told.as_ray_says, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
-        # Where its driver was killed, Ray writes no more.
-        brief = told.text if told.is_over else f"{told.text}, as Ray said last"
         return Why(
             reason,
             text,
             Certainty.CERTAIN,
             may_run=not told.is_over,
-            brief=brief,
+            brief=told.as_ray_said_last,
             was_sent=told.was_sent,
             is_stuck=told.is_stuck,
         )

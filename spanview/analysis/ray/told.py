@@ -119,10 +119,13 @@ class ToldTasks:
         return found
 
     def are_retried(self, rows: Places) -> Flags:
-        """Tell which of some calls submitted a task that had more than one attempt."""
+        """Tell which of some calls submitted a task that was tried again: what waits for that hasn't been."""
         first, last = self._of_calls(rows)
-        are_known = first < last
-        are_known[are_known] = self.tasks["attempt"][last[are_known] - 1] > 0
+        are_known, tasks = first < last, self.tasks
+        newest = last[are_known] - 1
+        waits = (tasks["sent"][newest] == NO_STATE) & (tasks["runs"][newest] == NO_STATE)
+        waits &= ~(tasks["has_failed"][newest] | tasks["has_finished"][newest])
+        are_known[are_known] = tasks["attempt"][newest] > waits
         return are_known
 
     def _of_calls(self, rows: Places) -> tuple[Places, Places]:
@@ -405,6 +408,11 @@ class ToldOutcome(NamedTuple):
         return f"{self.text}, as Ray says"
 
     @property
+    def as_ray_said_last(self) -> str:
+        """The text of what waits or runs, or did, with who says it: where its driver was killed, Ray writes no more."""
+        return self.text if self.is_over else f"{self.text}, as Ray said last"
+
+    @property
     def failed_text(self) -> str:
         """What is said of a call that ended without an error, and yet failed."""
         has_cause = self.text != _BY_ERROR["TASK_EXECUTION_EXCEPTION"][1]
@@ -584,6 +592,8 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
             text = f"{text} ({_cause_in(message)})"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
+    elif error == "TASK_EXECUTION_EXCEPTION" and message:
+        text = f"it raised {message[:_MOST_CAUSE]}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

@@ -110,7 +110,7 @@ def test_what_is_not_known_of_a_generator() -> None:
     producer = Builder().span("f ray.remote", trace=2, span=9, kind="PRODUCER", start=0, duration=1)
     store = store_of_files({"1.txt": file_of([attempt(2), root()]), "2.txt": file_of([producer])})
     (found,) = calls_report(store).document()["rows"]
-    nothing = {"p50": None, "p95": None, "p99": None, "max": None}
+    nothing = {"total": None, "p50": None, "p95": None, "p99": None, "max": None}
     assert (found["generator"], found["run_ns"], found["max_concurrency"]) == ("likely", nothing, None)
     assert (found["attempts"], found["wait_ns"]["max"]) == (1, 1_000)
     assert (found["cold_starts"], found["cold_wait_ns"]) == (1, 1_000)

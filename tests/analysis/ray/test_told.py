@@ -531,6 +531,85 @@ def test_what_waits_to_be_tried_again_has_run_and_may_run_on(tmp_path: Path) -> 
     assert unseen.unsent == (("f ray.remote", "waits to be tried again, as Ray said last"),)
     (told,) = told_outcomes(store, [0]).values()
     assert told.was_sent
+    assert not calls_of(store).are_retried.any()
+    with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as events:
+        events.write(line_of(task, {"5": EPOCH_NS + 12_000}, attempt=1))
+    assert calls_of(load_store(tmp_path)).are_retried.all()
+
+
+def test_what_waits_to_be_tried_again_is_said_beside_a_span_that_was_lost(tmp_path: Path) -> None:
+    """It is told with the calls that nothing has run yet; that they wait for the same isn't known."""
+    task, other, build = "35" * 8 + "0a" * 16, "36" * 8 + "0a" * 16, Builder()
+    ids = {"ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    first, second = ({**ids, "ray.task_id": one} for one in (task, other))
+    spans = [
+        build.span("main", span=9, duration=900),
+        build.span("f ray.remote", span=1, parent=9, duration=5, kind="PRODUCER", attributes=first),
+        build.span("f ray.remote_worker", span=2, parent=1, start=20, kind="CONSUMER", attributes=first)
+        | {"end_time": None},
+        build.span("g ray.remote", span=3, parent=9, start=30, duration=5, kind="PRODUCER", attributes=second),
+    ]
+    (tmp_path / "7.txt").write_bytes(file_of([*spans[:2], spans[3]]))
+    (tmp_path / "8.txt").write_bytes(file_of(spans[2:3]))
+    lines = line_of(task, {"1": EPOCH_NS, "5": EPOCH_NS + 1_000, "12": EPOCH_NS + 90_000}, error="WORKER_DIED")
+    lines += line_of(task, {"1": EPOCH_NS + 90_000}, attempt=1)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    answer = answer_of(load_store(tmp_path), 0)
+    assert answer.unseen_calls.unsent == (("f ray.remote_worker", "waits to be tried again, as Ray said last"),)
+    assert "; f waits to be tried again, as Ray said last" in answer_texts(answer)[0]
+    with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as events:
+        events.write(line_of(other, {"1": EPOCH_NS + 31_000}))
+    answer = answer_of(load_store(tmp_path), 0)
+    assert len(answer.unseen_calls.unsent) == 2
+    assert "; Ray has 1 more call waiting" in answer_texts(answer)[0]
+
+
+@pytest.mark.parametrize(
+    ("states", "restarts"),
+    [
+        (["ALIVE", "RESTARTING", "ALIVE", "DEAD"], 1),
+        (["ALIVE", "RESTARTING", "DEAD"], 0),
+        (["ALIVE", "RESTARTING", "RESTARTING", "ALIVE", "RESTARTING"], 1),
+    ],
+)
+def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list[str], restarts: int) -> None:
+    """What Ray is about to restart may never live again, as where no node has room."""
+    actor = "5a" * 16
+    event = {"actor_id": b64encode(bytes.fromhex(actor)).decode(), "node_id": b64encode(bytes.fromhex(NODE)).decode()}
+    lines = [{"event_data": {**event, "state": state}, "source_type": "EXPORT_ACTOR"} for state in states]
+    (tmp_path / "event_EXPORT_ACTOR.log").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (tmp_path / "7.txt").write_bytes(file_of([Builder().span("main")]))
+    store = load_store(tmp_path)
+    assert store.ray is not None
+    assert store.ray.actors[actor].restarts == restarts
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (
+            'User exception:\nray::f() (pid=7)\n  File "p.py", line 1, in f\n    x\nValueError: no\nway',
+            "ValueError: no",
+        ),
+        (
+            "CreationTaskError: User exception:\n  File p\nOSError: a\n\n  File q\nKeyError: 'b'\n\nSystem error:",
+            "KeyError: 'b'",
+        ),
+        ("User exception:\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_exception_of_a_call_is_named(tmp_path: Path, message: str, said: str) -> None:
+    """Where Ray has it; the last one of those that followed each other, in its first line."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    states = {"1": EPOCH_NS, "5": EPOCH_NS + 1_000, "12": EPOCH_NS + 9_000}
+    line = line_of(task, states, error="TASK_EXECUTION_EXCEPTION", message=message)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.as_ray_says == (f"it raised {said}, as Ray says" if said else "it failed, as Ray says")
 
 
 @pytest.mark.parametrize(("ms", "is_said"), [(33, False), (2_000, True)])

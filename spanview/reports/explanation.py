@@ -44,7 +44,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_en
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import CANCELLED, part_of_name, request_id_of, seen_requests, serve_requests
+from spanview.analysis.serve.requests import CANCELLED, Part, part_of_name, request_id_of, seen_requests, serve_requests
 from spanview.analysis.silent import failed_by_status, failure_in
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
@@ -442,7 +442,27 @@ class _Explanation:
             ending = f", status {status_text(group.key)}" if group.key.status else ""
             slow = f"; 95 of 100 took {duration(p95)} or less" if group.count >= _LEAST_FOR_P95 else ""
             text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}"
+            early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
+            if 2 * early_ns >= group.sums.total:
+                text += f"; {duration(early_ns)} in the queue before a replica had begun any: it may have been starting"
             yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
+
+    def _queued_before_any(self, request: Request) -> int:
+        """Return how long a request was in the queue before its replica's process began the first of its spans."""
+        replica = dict(zip(request.parts, request.rows, strict=True)).get(Part.REPLICA)
+        if replica is None or not request.queue_ns:
+            return 0
+        since_first_ns = self._spans.start_ns[replica] - self._first_starts[self._spans.process[replica]]
+        return max(0, request.queue_ns - since_first_ns)
+
+    @cached_property
+    def _first_starts(self) -> Mapping[int, int]:
+        """When each process began its first span, in nanoseconds since 1970."""
+        processes, starts = copy_of(self._spans.process), copy_of(self._spans.start_ns)
+        known = np.flatnonzero(starts[: len(processes)] != NO_TIME)
+        order = known[np.lexsort((starts[known], processes[known]))]
+        numbers, firsts = np.unique(processes[order], return_index=True)
+        return dict(zip(numbers.tolist(), starts[order][firsts].tolist(), strict=True))
 
     def _on_paths(self, tell: Tell) -> Iterator[Statement]:
         """Yield which other spans the critical paths lead through."""

@@ -464,6 +464,27 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: 
     assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_first: bool) -> None:
+    """Of three requests two waited for it to start, and one for its turn; or all of them did."""
+    build, own = Builder(), {"app": "shop", "deployment": "Cart"}
+    proxy, replica = list[Any](), list[Any]()
+    for trace, (sent, starts) in enumerate(((0, 9_000), (4_000, 9_100), (9_150, 9_200)), 1):
+        about: dict[str, Any] = {"trace": trace, "attributes": own}
+        proxy.append(build.span("proxy_http_request Cart GET /", span=1, start=sent, duration=9_300 - sent, **about))
+        fields: dict[str, Any] = {"start": sent + 10, "duration": 9_280 - sent, "parent": 1}
+        proxy.append(build.span("route_to_replica Cart __call__", span=2, **fields, **about))
+        name = "replica_handle_request Cart __call__"
+        replica.append(build.span(name, span=3, parent=2, start=starts, duration=50, **about))
+    if not is_first:
+        replica.append(build.span("replica_handle_request Cart __call__", trace=9, span=3, start=0, duration=5))
+    (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
+    (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
+    (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
+    early = "; 14.0 ms in the queue before a replica had begun any: it may have been starting"
+    assert said.endswith(early) is is_first
+
+
 @pytest.mark.parametrize(("slow_ms", "is_said"), [(900, True), (400, False)])
 def test_what_took_the_time_of_a_result_that_was_waited_for(tmp_path: Path, slow_ms: int, *, is_said: bool) -> None:
     """A request within the call that made it, where that is most of the wait."""

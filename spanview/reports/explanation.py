@@ -582,7 +582,7 @@ class _Explanation:
             oldest, more = of_state[0], len(of_state) - 1
             name, age = self._who(oldest.row), duration(oldest.age_ns(now_ns) or 0)
             if state is State.RUNNING:
-                text, others = f"{name} has been running for {age}", f"{count(more, 'other span')} run"
+                text, others = f"{name} has been running for {age}", f"{count(more, 'other')} run"
                 others += "s" * (more == 1)
             else:
                 since, again = ("tried again", " again") if oldest.is_again else ("submitted", "")

@@ -1013,6 +1013,9 @@ def test_what_runs_now_is_said(tmp_path: Path, *, is_there: bool) -> None:
         (text,) = running
         assert re.fullmatch(rf"job has been running for .+ \(its process \(pid {os.getpid()}\) is alive\)", text)
         assert first == "the only trace known to have ended, other: 3 µs, all in other"
+        beside = build.span("beside", span=3, parent=1, start=now + 9, duration=None, resource=process)
+        (text,) = texts(explained(folder_of(tmp_path, [*documents, beside])), "running")
+        assert text.endswith(" is alive); 1 other runs")
         return
     assert not running
     assert first.startswith("the slowest of 2 traces, job: at least 90 µs = ")

@@ -623,7 +623,7 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "to be tried again" if tasks["attempt"][index] else "for its arguments"
     is_sent = tasks["sent"][index] != NO_STATE
     if tasks["kind"][index] == _METHOD:
-        return "for its turn in its actor" if is_sent else "for its actor to be created"
+        return "for its turn in its actor" if is_sent else "for its actor to be ready"
     if is_sent:
         return "to be run by its worker"
     if lacking := _lacks_of_nodes(tasks, index):

@@ -565,6 +565,34 @@ def test_what_waits_to_be_tried_again_is_said_beside_a_span_that_was_lost(tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("kind", "entered", "attempt", "text"),
+    [
+        ("NORMAL_TASK", "1", 0, "waits for its arguments"),
+        ("NORMAL_TASK", "1", 1, "waits to be tried again"),
+        ("NORMAL_TASK", "12", 0, "waits for a worker or 1 CPU"),
+        ("NORMAL_TASK", "125", 0, "waits to be run by its worker"),
+        # To be created, or to be restarted.
+        ("ACTOR_TASK", "12", 0, "waits for its actor to be ready"),
+        ("ACTOR_TASK", "125", 0, "waits for its turn in its actor"),
+        ("ACTOR_TASK", "1258", 0, "runs"),
+    ],
+)
+def test_what_has_not_run_waits_for_what_comes_next(
+    tmp_path: Path, kind: str, entered: str, attempt: int, text: str
+) -> None:
+    """As the states that Ray has written of it so far say, of which each is the last one before another."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    states = {state: EPOCH_NS + 1_000 * int(state) for state in entered}
+    line = line_of(task, states, attempt=attempt, kind=kind)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.text == text
+
+
+@pytest.mark.parametrize(
     ("states", "restarts"),
     [
         (["ALIVE", "RESTARTING", "ALIVE", "DEAD"], 1),

@@ -32,6 +32,8 @@ _LEAST_NS: Final = 50_000_000
 """Shorter waits are left out: in these, Ray's own times differ from the spans' by as much."""
 _HANDOVER_NS: Final = 2_000_000
 """Less than this is what handing a call over takes."""
+_MOST_HANDING_NS: Final = 100_000_000
+"""On a busy machine it may take so long, where an actor is idle."""
 _SEEN_NS: Final = 2_000_000
 """So long what a wait ended with was surely waited for."""
 FILE_OF_HOOK: Final = re.compile(r"-(\d+)-(\d{13})\.")
@@ -130,6 +132,8 @@ def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[st
             attempt, expected_parts, is_certain = _expected_waits(store, call, task)
             parts = {kind.name.lower(): ns for kind, ns in waits.parts_of(call.attempts[0]).items()}
             reason = waits.get(call.attempts[0])
+            if "actor" not in parts:
+                _hand_over(expected_parts)
             if expected_parts and parts != expected_parts:
                 different.append(f"{call.function}: {parts}, but {dict(expected_parts)}")
             elif expected_parts and (wrong := _wrong_reason(reason, attempt, expected_parts, is_certain=is_certain)):
@@ -181,7 +185,7 @@ def _by_spans_alone(store: Store, call: Call, broken: set[str]) -> Became | None
     return None
 
 
-def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[Attempt, Mapping[str, int], bool]:
+def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[Attempt, Counter[str], bool]:
     """Return which attempt of a task left the first span of its call, what that waited for, and if that is certain."""
     row = call.attempts[0]
     start = store.spans.start_ns[row]
@@ -199,8 +203,16 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     prepared = max(made, default=NO_TIME)
     prepared = min(spans.start_ns[other] for other in ran) if prepared == NO_TIME else prepared
     parts = attempt.parts_ns(spans.end_ns[call.row], began, start, prepared)
+    if all(spans.end_ns[other] <= spans.end_ns[call.row] for other in beside if other != row):
+        _hand_over(parts)
     is_new = attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK"
     return attempt, parts, not is_new or began >= attempt.made_ns
+
+
+def _hand_over(parts: Counter[str]) -> None:
+    """Count a moment before an actor runs a call as handing it over, as where nothing else is seen to run there."""
+    if 0 < parts["actor"] <= _MOST_HANDING_NS:
+        parts["unknown"] += parts.pop("actor")
 
 
 def tasks_by_name(store: Store, events: Path) -> dict[int, Sequence[Attempt]]:

@@ -78,7 +78,7 @@ def causes_text(causes: Iterable[tuple[WaitedFor, int]], step: int, most: int, *
 def cold_starts_text(functions: Iterable[Function]) -> str:
     """Return how many cold starts there are, and how long calls likely waited for them; empty where there are none.
 
-    Only the time that shows it counts: a worker's first call may have waited for its arguments before.
+    Only the time that shows it counts: a worker's first call may have waited for its arguments before, or after.
     """
     from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 
@@ -86,12 +86,10 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     cold = sum(function.cold_starts for function in functions)
     if not cold:
         return ""
-    kinds = WaitedFor.WORKER_START, WaitedFor.LOADING
-    waits = [function.waited_for.get(kind, WaitSum(0, 0)) for function in functions for kind in kinds]
+    waits = [function.waited_for.get(WaitedFor.WORKER_START, WaitSum(0, 0)) for function in functions]
     _, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
     words = ("together " if cold > 1 else "") + ("likely " if certain_ns < ns else "")
-    of_what, code = ("a new worker", " and its code") if cold == 1 else ("new workers", " and their code")
-    of_what += code if any(function.waited_for.get(WaitedFor.LOADING) for function in functions) else ""
+    of_what = "a new worker" if cold == 1 else "new workers"
     return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting for {of_what})" if ns else "")
 
 

@@ -38,6 +38,8 @@ FETCHING: Final = frozenset(("4", "6", "13"))
 TASK_ID_BYTES: Final = 24
 _MAX_TEXT: Final = 400
 """Characters of a message that are kept."""
+OF_ARGUMENT: Final = "At least one of the input arguments"
+"""In the message of a task that failed because it could not have an argument; what follows is of another task."""
 _RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\n\nSystem error:|\Z)", re.DOTALL)
 NO_STATE: Final = 2**63 - 1
 """The time of a state that isn't known: later than any other."""
@@ -199,7 +201,7 @@ def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:
 def _message(error: Mapping[str, Any]) -> str:
     """Return the message of an error, of an exception of the program's own what it says, as `ValueError: no`."""
     text = _text(error, "error_message", whole=True)
-    raised = _RAISED.match(text)
+    raised = None if OF_ARGUMENT in text else _RAISED.match(text)
     if raised is None:
         return text[:_MAX_TEXT]
     lines = raised[1].split("\n")

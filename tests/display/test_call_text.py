@@ -55,11 +55,11 @@ def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str)
     assert cold_starts_text(functions) == text
 
 
-def test_cold_starts_take_loading_too() -> None:
-    """A new worker starts and loads its first function, as far as Ray tells these apart."""
+def test_loading_is_no_cold_start() -> None:
+    """Workers that are there load functions and arguments, too."""
     waited_for = {WaitedFor.WORKER_START: WaitSum(1, 2_000_000, 2_000_000), WaitedFor.LOADING: WaitSum(1, 3_000_000)}
     said = cold_starts_text([Function("f", cold_starts=1, waited_for=waited_for)])
-    assert said == "1 cold start (likely 5 ms of waiting for a new worker and its code)"
+    assert said == "1 cold start (2 ms of waiting for a new worker)"
 
 
 @pytest.mark.parametrize(

@@ -81,9 +81,10 @@ PRINTED_BEFORE: Final = b"""\
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
 @pytest.mark.parametrize(("printed", "count"), [(PRINTED, 2), (PRINTED_BEFORE, 1)])
 def test_what_javascript_prints(printed: bytes, count: int, size: int) -> None:
-    """It is text, not torn, in pieces of any size; its spans are counted, and what is beside it is read."""
+    """It is text, as are Ray's own logs, not torn, in pieces of any size; its spans are counted, others are read."""
     build = Builder()
-    data = printed + dump(build.span("a"), indent=4) + b"\n{ route: '/cart', n: 1 }\n" + printed + dump(build.span("b"))
+    others = b"\n{ route: '/cart', n: 1 }\n- pending demands:\n\t{gone: 1, label_selectors: [{}, ]} * 1\n"
+    data = printed + dump(build.span("a"), indent=4) + others + printed + dump(build.span("b"))
     decoder = Decoder()
     batches = [decoder.feed(data[first : first + size]) for first in range(0, len(data), size)] + [decoder.close()]
     assert [name for batch in batches for name in batch.columns.names] == ["a", "b"]

@@ -47,12 +47,12 @@ CAUSES: Final = [
     (
         "ray-events-hook",
         "time",
-        r"^2 calls of own_worker took .*6\.96 s for its code to be loaded, 6\.22 s likely for a new worker or its code",
+        r"^2 calls of own_worker took .*6\.96 s for its code or arguments to be loaded, 6\.22 s likely for a new worker",
     ),
     (
         "ray-events-hook",
         "time",
-        r"^8 calls of Queue\.put took .*14\.7 s for its actor to be ready, 5\.17 s for its actor",
+        r"^8 calls of Queue\.put took .*14\.7 s for its actor to be ready, 5\.16 s for its actor",
     ),
     ("killed-workers", "unseen", r"calls have no attempt"),
     ("serve", "time", r"Ingress GET /predict/\{x\}, status 200: .* queue \+ .* handling"),

@@ -15,10 +15,10 @@ a call of an actor             made ──arguments──▶ ready ──creatio
                                                                       its actor has been made
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
-A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start. One that
-had begun before the call may still have been starting, or waited for room: that is only likely. What is left, as
-handing over a call, is unknown. What has not run yet waits for what comes next; what has neither finished nor failed
-runs, as far as Ray has written.
+A worker loads the function, what traces it, and its arguments between `runs` and the span's start. One that had begun
+before the call may still have been starting, or waited for room: that is only likely. What is left, as handing over a
+call, is unknown, as is a moment before an actor runs it that is seen to run nothing else. What has not run yet waits
+for what comes next; what has neither finished nor failed runs, as far as Ray has written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ import numpy as np
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, WaitedFor
 from spanview.analysis.ray.workers import is_told
-from spanview.formats.ray_events import NO_STATE, TASK_KINDS
+from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
 from spanview.index.ray_tasks import UNKNOWN_TASK, in_plural, task_key
@@ -230,7 +230,8 @@ def _text_of(attributes: Mapping[str, object]) -> bytes:
 
 
 _MOST_RESOLVING_NS: Final = 100_000_000
-"""On a busy machine, a call without arguments takes up to a half of this, too, as registering an actor does."""
+"""On a busy machine, a call without arguments takes up to a half of this, too, as registering an actor does, or handing
+a call over to an actor that runs nothing."""
 _LEAST_START_NS: Final = 50_000_000
 """A worker that was there before the call was made, and took no longer, was up already."""
 
@@ -259,6 +260,8 @@ class Shown(NamedTuple):
     """When it had made its actor, or else started its first attempt."""
     are_first: Flags
     """Which attempts that is."""
+    are_held: Flags
+    """Which of them waited until something else had ended in their actors."""
 
 
 def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
@@ -310,7 +313,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    put(WaitedFor.LOADING, np.where(is_first, between(runs, until), 0))
+    put(WaitedFor.LOADING, np.where(is_method & ~is_first, 0, between(runs, until)))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
@@ -320,6 +323,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
             column -= taken
             fetched -= taken
             put(WaitedFor.ARGUMENTS, taken)
+    turns = parts[:, KINDS.index(WaitedFor.ACTOR)]
+    turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
     asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
     are_certain = are_told & ~(is_first & (began < made))
@@ -440,8 +445,6 @@ _FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=Tru
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
-_OF_ARGUMENT: Final = "At least one of the input arguments"
-"""In the message of a task that failed because it could not have an argument."""
 
 
 def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, ToldOutcome]:
@@ -590,9 +593,9 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:
             text = f"{text} ({_cause_in(message)})"
-    elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
+    elif OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
-    elif error == "TASK_EXECUTION_EXCEPTION" and message:
+    elif error == "TASK_EXECUTION_EXCEPTION" and message and tasks["runs"][index] != NO_STATE:
         text = f"it raised {message[:_MOST_CAUSE]}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 

@@ -23,8 +23,8 @@ class WaitedFor(StrEnum):
     """Its process started; where Ray's own events don't tell these apart, it loaded the function, too."""
     ACTOR = "its actor"
     """The actor ran something else."""
-    LOADING = "its code to be loaded"
-    """By a new worker; only Ray's own events show it."""
+    LOADING = "its code or arguments to be loaded"
+    """By the worker that has it; only Ray's own events show it."""
     UNKNOWN = "unknown"
     """As handing over a call, at the end."""
 

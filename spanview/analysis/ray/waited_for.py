@@ -372,7 +372,8 @@ class AllAttempts:
         asked: Mapping[int, str] = {}
         if tasks is not None:
             rows = self._rows[chosen]
-            shown = Shown(self._began_ns(chosen), prepared, self._firsts[chosen] == chosen)
+            are_held = kinds == KINDS.index(WaitedFor.ACTOR)
+            shown = Shown(self._began_ns(chosen), prepared, self._firsts[chosen] == chosen, are_held)
             told = told_waits(self._store, tasks, rows, self._callers[chosen], shown)
             parts[told.are_told] = told.parts_ns[told.are_told]
             most = parts[:, :UNKNOWN].argmax(axis=1)

@@ -15,8 +15,8 @@ _FIRST_VALUE: Final = (
     rb"|[A-Za-z0-9.+-]*+[ \t\r\n]*+\Z)"
 )
 """What follows the bracket of a list, or may; not a log's `[INFO]` or `[2026-11-20 …]`."""
-_INSPECTED: Final = rb"(?:[ \t\r]*+\n)?+[ \t]++[A-Za-z_$][A-Za-z0-9_$]{0,60}+"
-"""Behind a brace: the first key of an object that JavaScript prints, which has no quotes."""
+_INSPECTED: Final = rb"(?:[ \t\r]*+\n)?+[ \t]*+[A-Za-z_$][A-Za-z0-9_$]{0,60}+"
+"""Behind a brace: the first key of an object that JavaScript, or Ray's log, prints, which has no quotes."""
 _OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z)|" + _INSPECTED + rb"(?::|\Z))"
 """What opens an object; `{'loss': 0.1}` is Python's, and `{ loss: 0.1 }` is JavaScript's."""
 # `{"name"`, `[{`, `[1, 2]`; neither `{'loss': 0.1}` nor `[INFO]`.

@@ -58,6 +58,8 @@ class Attempt:
     """Whether the drivers of its session have ended."""
     asked: str = ""
     """What it asks for, as in `1 CPU and a runtime environment`."""
+    asks_more: bool = False
+    """Whether it asks for something other than CPUs, too: a worker may be there long before that is free."""
     is_first: bool = False
     """Whether its worker ran nothing before."""
 
@@ -103,7 +105,11 @@ class Attempt:
         else:
             is_made = self.is_first or self.kind == "ACTOR_CREATION_TASK"
             # One that was there before, and took no time, was up.
-            is_made = is_made and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
+            is_made = (
+                is_made
+                and not self.asks_more
+                and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
+            )
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
             put("worker_start", starting, sent)
@@ -117,6 +123,7 @@ class Attempt:
         """Take what a line says of it."""
         self.kind, self.name = info.get("type", self.kind), info.get("func_or_class_name", self.name)
         self.asked, self.worker = _asked(info) or self.asked, self.worker or news.get("worker_id", "")
+        self.asks_more |= bool({*info.get("required_resources", {})} - {"CPU"})
         error = news.get("error_info", {})
         self.error = self.error or error.get("error_type", "")
         self.message = self.message or error.get("error_message", "")

@@ -64,6 +64,8 @@ class Actor:
 
     restarts: int = 0
     is_restarting: bool = False
+    is_dead: bool = False
+    """Whether it won't be started again."""
     cause: str = ""
     """Why it died; a text from a file."""
 
@@ -138,6 +140,7 @@ class RayTasks:
         # Some that are to be restarted never are: no node has room, or the constructor fails.
         actor.restarts += actor.is_restarting and update.state == "ALIVE"
         actor.is_restarting = update.state == "RESTARTING" or (actor.is_restarting and update.state != "ALIVE")
+        actor.is_dead = update.state == "DEAD"
         actor.cause = update.cause or actor.cause
 
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:

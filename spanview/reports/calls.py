@@ -94,7 +94,8 @@ _LOST: Final = _number("LOST", "lost", "calls whose last attempt was lost with i
 _NO_END: Final = _number(
     "NO END",
     "no_end",
-    "calls that wait to be tried again, or whose last attempt has no end, and nothing shows whether it runs",
+    "calls that wait to be tried again, or whose last attempt has no end and was stopped in order, as by `ray.kill`, "
+    "or nothing shows whether it runs",
     width=9,
 )
 _CUT_OFF: Final = _number(

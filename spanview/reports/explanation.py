@@ -286,6 +286,7 @@ class _Explanation:
             yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
             yield from self._failed()
             yield from self._failed_without_error() if by == "ray" else self._answered_so()
+            yield from (said for said in self._found(tell) if by == "ray" and said.topic is Topic.UNSEEN)
             return
         if self._rows:
             yield from self._of_request(self._traces[0])
@@ -685,7 +686,9 @@ class _Explanation:
         for row in sorted(lost):
             unended, outcome = self._unended[row], told.get(callers.get(row, NO_ROW))
             if outcome is not None and outcome.outcome.has_failed:
-                self._add(groups, row, _failed_text(outcome.as_ray_says))
+                # Of the attempt that is here, what is known of its process says more.
+                is_of_process = outcome.is_of_process and row not in calls.later_outcomes
+                self._add(groups, row, _failed_text(unended.reason if is_of_process else outcome.as_ray_says))
                 continue
             how = "failed" if unended.is_told and self._spans.kind[row] == CONSUMER else "was lost"
             again = "; Ray may retry" if unended.may_be_tried_again else ""

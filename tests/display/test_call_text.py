@@ -138,7 +138,7 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
         (
             [(WaitedFor.ARGUMENTS, 1_000), (WaitedFor.RESOURCES, 3_000)],
             True,
-            "3 µs for a free worker, 1 µs for its arguments",
+            "3 µs for a worker or resources, 1 µs for its arguments",
         ),
         (
             [(WaitedFor.WORKER_START, 1_000), (WaitedFor.UNKNOWN, 3_000)],
@@ -148,7 +148,7 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
         (
             [(cause, 1_000) for cause in WaitedFor],
             True,
-            "1 µs for a free worker, 1 µs for a new worker, 1 µs for an earlier attempt, …",
+            "1 µs for a worker or resources, 1 µs for a new worker, 1 µs for an earlier attempt, …",
         ),
     ],
 )

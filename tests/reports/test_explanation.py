@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import platform
@@ -47,7 +48,7 @@ CAUSES: Final = [
     (
         "ray-events-hook",
         "time",
-        r"^2 calls of own_worker took .*6\.96 s for its code or arguments to be loaded, 6\.22 s likely for a new worker",
+        r"^2 calls of own_worker took .*6\.96 s for its code or arguments to be loaded, 6\.22 s likely for a new w",
     ),
     (
         "ray-events-hook",
@@ -794,6 +795,24 @@ def test_what_outlives_its_root(tmp_path: Path, end: int, said: str) -> None:
     folder = folder_of(tmp_path, Builder().draw(f"root 0-100\n  send 10-{end}"))
     first = texts(explained(folder), "time")[0]
     assert first.endswith(f" in root{said}")
+
+
+def test_what_a_dead_actor_took_with_it_is_not_tried_again(tmp_path: Path) -> None:
+    """Ray says that it won't be started again, before it says anything of the call."""
+    here, gone = ({"host.name": platform.node(), "process.pid": pid} for pid in (os.getpid(), 2**31 - 1))
+    build, now, actor = Builder(), (time.time_ns() - EPOCH_NS) // 1_000, "5a" * 16
+    call = build.span("A.__init__ ray.remote", span=1, start=now, duration=5, kind="PRODUCER", resource=here)
+    fields: dict[str, Any] = {"parent": 1, "start": now + 20, "duration": None, "kind": "CONSUMER"}
+    lost = build.span("A.__init__ ray.remote_worker", span=2, resource=gone, **fields)
+    lost["attributes"] = {"ray.actor_id": actor}
+    folder = folder_of(tmp_path, [call, lost])
+    node = base64.b64encode(bytes.fromhex(NODE)).decode()
+    for state, ending in (("RESTARTING", "; Ray may retry"), ("DEAD", "")):
+        about = {"actor_id": base64.b64encode(bytes.fromhex(actor)).decode(), "node_id": node, "state": state}
+        with (tmp_path / "event_EXPORT_ACTOR.log").open("a") as events:
+            events.write(json.dumps({"event_data": about, "source_type": "EXPORT_ACTOR"}) + "\n")
+        (said,) = texts(explained(folder), "failed")
+        assert said == f"A.__init__ was lost: its process (pid {2**31 - 1}) isn't running{ending}"
 
 
 @pytest.mark.parametrize("caller_lives", [False, True])

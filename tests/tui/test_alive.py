@@ -700,6 +700,34 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
         await look.until_shown("3 calls not yet seen to run", "not sure: 3 calls not yet seen to run")
 
 
+async def test_a_call_that_is_over_is_not_counted_as_to_come(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor while processes are asked anew: Ray says of it that it was cancelled."""
+    assert host.alive
+    find, data, build = silent.silent_failures, Growing(), Builder()
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.4)
+        return find(*arguments, **named)
+
+    for number, error in ((1, ""), (2, "TASK_CANCELLED")):
+        task = f"{number:02x}" * 8 + "0a" * 16
+        ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        data.add(build.span("f ray.remote", span=number, trace=1, kind="PRODUCER", attributes=ids), path=PATH)
+        states = {"1": EPOCH_NS} | ({"12": EPOCH_NS + 9_000} if error else {})
+        line = line_of(task, states, error=error)
+        data.add(json.loads(line), path="logs/export_events/event_EXPORT_TASK_7.log")
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter")
+        said = "2 calls without attempt (1 not yet seen to run)"
+        await look.until_shown(said)
+        monkeypatch.setattr(silent, "silent_failures", slowly)
+        await look.grow(build.span("other", trace=1, span=9, start=5), path=PATH)
+        for _ in range(20):
+            assert said in look.header
+            await look.pilot.pause(0.03)
+
+
 async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:
     """Its line says so, how long it has run, and why; it has not ended."""
     data, build = Growing(), Builder()

@@ -580,6 +580,20 @@ def test_half_a_core(stage: Stage) -> None:
     assert (stage.shown, stage.live.as_of) == ([1, 2, 3], "")
 
 
+def test_what_was_computed_while_files_were_read_says_so(stage: Stage) -> None:
+    """Until all that was read by the end is shown: it may be a part of what was there before."""
+    stage.viewer.feed_state = LOADING
+    stage.live.begin()
+    stage.compute()
+    assert stage.live.as_of == ""
+    stage.viewer.feed_state = FOLLOWING
+    stage.grow()
+    assert stage.live.as_of.startswith(" as of ")
+    stage.wait(1.0)
+    stage.compute()
+    assert (stage.shown[-1], stage.live.as_of) == (2, "")
+
+
 def test_a_key_goes_first(stage: Stage) -> None:
     """While a key acts nothing is begun, but no longer than half a second."""
     stage.wait(1.0)

@@ -221,10 +221,18 @@ class Running:
 
     Args:
         clock: Returns the time in seconds, from any origin.
+        is_loading: Tells whether what was there before is still read.
     """
 
-    def __init__(self, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: Store,
+        host: Host,
+        clock: Callable[[], float] = time.monotonic,
+        is_loading: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._store = store
+        self._is_loading = is_loading
         self._host = host
         self._clock = clock
         self._lock = RLock()
@@ -233,9 +241,11 @@ class Running:
         self._short_names = ShortNames(store.names)
         self._row_count = 0
         self._trace_count = 0
+        self._was_loading = True
+        """Whether spans that have come since it was asked last may have been there before."""
         self._processes_grown: dict[int, float] = {}
         self._traces_grown: dict[int, float] = {}
-        """When spans last came, by process or by trace and by the clock, since it was asked first."""
+        """When spans last came, by process or by trace and by the clock, since all that was there had been read."""
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
@@ -517,6 +527,7 @@ class Running:
     def _take_in_new_spans(self) -> None:
         """Take in the spans that have arrived."""
         spans, table = self._store.spans, self._store.trace_table
+        was_loading, self._was_loading = self._was_loading, self._is_loading()
         count, traces = len(spans.next_row), len(table)
         if (count, traces) == (self._row_count, self._trace_count):
             return
@@ -531,7 +542,7 @@ class Running:
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
-        if self._row_count:
+        if not was_loading:
             now, new = self._clock(), slice(self._row_count, count)
             self._processes_grown |= dict.fromkeys(spans.process[new], now)
             self._traces_grown |= dict.fromkeys(spans.trace[new], now)

@@ -282,7 +282,15 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method, began = kind == _METHOD, shown.began
     is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & shown.are_first)
-    is_started = is_first & ~is_method & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
+    # For what asks for more than CPUs Ray starts a worker before the rest is free.
+    texts = tasks.resources.texts
+    asks_more = np.array([any(part and not part.endswith(" CPU") for part in text.split(", ")) for text in texts])
+    is_started = (
+        is_first
+        & ~is_method
+        & ~asks_more[tasks["resources"][found]]
+        & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
+    )
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
@@ -406,6 +414,11 @@ class ToldOutcome(NamedTuple):
     def is_stuck(self) -> bool:
         """Whether it waits for what no node has, or did."""
         return _NO_NODE_HAS in self.text
+
+    @property
+    def is_of_process(self) -> bool:
+        """Whether all that is said is that its process is gone, or out of reach."""
+        return self.text in {_BY_ERROR[error][1] for error in ("WORKER_DIED", "ACTOR_UNAVAILABLE")}
 
     @property
     def as_ray_says(self) -> str:

@@ -270,8 +270,14 @@ class UnendedSpans:
             return span
         newest_ns = self._calls_of(spans.trace[row]).newest_ns.get(spans.parent_id[row], NO_TIME)
         is_followed = newest_ns > spans.start_ns[row]
-        is_open = span.fate is Fate.LOST and not (span.is_told or is_followed) and self._may_call(row)
+        is_open = span.fate is Fate.LOST and not (span.is_told or is_followed)
+        is_open = is_open and self._may_call(row) and not self._is_of_dead_actor(row)
         return replace(span, is_followed=is_followed, may_be_tried_again=is_open)
+
+    def _is_of_dead_actor(self, row: int) -> bool:
+        """Return whether the actor that ran an attempt won't be started again, as Ray says."""
+        told = None if self._store.ray is None else self._store.ray.actors.get(self._writers.facts_of(row).actor)
+        return told is not None and told.is_dead
 
     def _may_call(self, row: int) -> bool:
         """Return whether the process that called an attempt, for which Ray would try it again, may be alive."""
@@ -361,7 +367,8 @@ class UnendedSpans:
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
         is_again = following is not None and not following.is_over
         # Of a call that an actor took with it, its caller heard no more than that it couldn't be reached.
-        ended = self._exit_of(row) if told.outcome is CallOutcome.FAILED else None
+        says_more = told.outcome in {CallOutcome.FAILED, CallOutcome.WORKER_DIED}
+        ended = self._exit_of(row) if says_more else None
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 

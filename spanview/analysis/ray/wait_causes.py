@@ -17,7 +17,7 @@ class WaitedFor(StrEnum):
     ARGUMENTS = "its arguments"
     """Only Ray's own events show it."""
     RESOURCES = "a free worker"
-    """Or for what else it needs, which no node had left."""
+    """Or for what else it needs, which no node had left; Ray's own events tell neither from the other."""
     CREATION = "its actor to be ready"
     WORKER_START = "a new worker"
     """Its process started; where Ray's own events don't tell these apart, it loaded the function, too."""
@@ -42,7 +42,8 @@ class WaitedFor(StrEnum):
         """
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
-        text = f"{extent} for {self}" if extent else f"for {self}"
+        what = "a worker or resources" if is_certain and self is WaitedFor.RESOURCES else self
+        text = f"{extent} for {what}" if extent else f"for {what}"
         if self.is_sure(is_certain=is_certain):
             return text
         return f"likely {text}{' or its code' if self is WaitedFor.WORKER_START else ''}"
@@ -54,11 +55,12 @@ class WaitedFor(StrEnum):
     @property
     def brief(self) -> str:
         """What was waited for in fewer words, such as `worker start`."""
-        # Ray tells no more of a node without a free worker than of one without the CPUs.
         return "free worker" if self is WaitedFor.RESOURCES else self.name.lower().replace("_", " ")
 
     def brief_of(self, *, is_certain: bool) -> str:
         """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
+        if is_certain and self is WaitedFor.RESOURCES:
+            return "worker or resources"
         return self.brief if self.is_sure(is_certain=is_certain) else f"likely {self.brief}"
 
 

@@ -606,7 +606,10 @@ class AllAttempts:
 
 def reason_text(store: Store, reason: WaitReason) -> str:
     """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there last`."""
-    waited_for = f"{reason.label}, or for {reason.detail}" if reason.detail else reason.label
+    waited_for = reason.label
+    if reason.detail:
+        named = waited_for.removesuffix("resources")
+        waited_for = f"{named}{reason.detail}" if named != waited_for else f"{waited_for}, or for {reason.detail}"
     if reason.row == NO_ROW:
         return waited_for
     name = store.names.texts[store.spans.name[reason.row]]

@@ -435,7 +435,7 @@ class SpanviewApp(App[None]):
         from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 
-        return Running(store, Processes(self._opening.session))
+        return Running(store, Processes(self._opening.session), is_loading=lambda: self.feed_state.loading)
 
     @cached_property
     def logs(self) -> Logs:

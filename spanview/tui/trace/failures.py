@@ -100,11 +100,15 @@ class Failures:
         Args:
             is_old: Whether the calls were counted before what is shown had come: some may have run since.
         """
-        silent, kinds = self._rows.appearance.silent, self._model.store.spans.kind
+        appearance, store = self._rows.appearance, self._model.store
         is_behind = is_old or self._work.is_busy or self._asked_of is not self._model.stitched
         if is_behind and self._screen.viewer.feed_state.following:
-            return max(0, calls - sum(kinds[row] == PRODUCER for row in silent))
-        return len(self._rows.appearance.open_calls)
+            from spanview.analysis.ray.reasons import without_attempt
+
+            over = {row for row, why in without_attempt(store, appearance.reasons).items() if not why.may_run}
+            over |= {row for row in appearance.silent if store.spans.kind[row] == PRODUCER}
+            return max(0, calls - len(over))
+        return len(appearance.open_calls)
 
     def lay_out(self) -> None:
         """Find the places of what failed without an error in the trace as it is stitched now."""

@@ -55,10 +55,13 @@ class Live(Generic[Answer]):
     _is_asked: bool = False
     """Whether somebody waits for what is being computed."""
     _timer: Timer | None = None
+    _is_partial: bool = False
+    """Whether what is shown was computed while files were still being loaded."""
     _chosen: ChosenTraces | None = None
     version: Hashable = None
     """What is shown is computed from this version of the scope, or from one that came while it was."""
     _begun_at: float = float("-inf")
+    _began_loading: bool = False
     _rest_until: float = float("-inf")
     _shown_at: float = float("-inf")
     _shown_ns: int = 0
@@ -89,7 +92,7 @@ class Live(Generic[Answer]):
     @property
     def as_of(self) -> str:
         """Of when what is shown is, where that isn't now; empty where it is."""
-        is_old = self._is_held or self.clock() - self._shown_at >= _MAX_AGE_S
+        is_old = self._is_held or self._is_partial or self.clock() - self._shown_at >= _MAX_AGE_S
         return f" as of {moment(self._shown_ns, with_date=False, digits=0)}" if is_old and self.is_behind else ""
 
     @property
@@ -161,6 +164,7 @@ class Live(Generic[Answer]):
         self._is_asked = is_asked
         self._begun_at = self.clock()
         version = self.scope.version()
+        self._began_loading = self._screen.viewer.feed_state.loading
         took = partial(self._took, version, self._begun_at, time.time_ns())
         self.work.begin(partial(self._compute, self._ask), took)
 
@@ -178,6 +182,7 @@ class Live(Generic[Answer]):
         self._is_asked = False
         chosen, answer = known
         self._note(chosen, version, begun_at, begun_ns)
+        self._is_partial = self._began_loading
         self._take(answer)
         self.catch_up()
 

@@ -71,8 +71,8 @@ class Asked:
     def __init__(self, data: Growing, alive: frozenset[int] = ALL, titles: dict[int, str] | None = None) -> None:
         self.data = data
         self.host = FakeHost({*alive}, titles or {})
-        self.now = 0.0
-        self.running = Running(data.store, self.host, lambda: self.now)
+        self.now, self.is_loading = 0.0, False
+        self.running = Running(data.store, self.host, lambda: self.now, lambda: self.is_loading)
 
     def thought(self, span: int) -> Assessment:
         """Return what is thought of a call."""
@@ -359,6 +359,19 @@ def test_a_call_of_a_growing_trace_may_run() -> None:
     asked.data.add(Builder().span("other", trace=77, span=901), path=f"spans/{CALLER}.txt")
     assert asked.say(G).startswith("may run: its trace")
     assert asked.say(G, after_s=10.1) == GONE
+
+
+def test_a_trace_that_is_still_read_does_not_grow() -> None:
+    """What was there before comes bit by bit; the last of it is there before it is known to be the last."""
+    asked = Asked(filled(), alive=frozenset())
+    asked.is_loading = True
+    assert asked.say(F) == GONE
+    for number in (900, 901):
+        asked.data.add(Builder().span("more", trace=F, span=number), path="spans/elsewhere.txt")
+        assert asked.say(F) == GONE
+        asked.is_loading = False
+    asked.data.add(Builder().span("late", trace=F, span=902), path="spans/elsewhere.txt")
+    assert asked.say(F).startswith("may run: its trace")
 
 
 def test_nothing_is_open_of_which_nothing_is_known() -> None:

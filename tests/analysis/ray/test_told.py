@@ -122,7 +122,7 @@ def test_every_wait_has_its_sentence(recording: str) -> None:
         if call.attempts and (reason := attempts.reasons_of(call.attempts[:1]).get(call.attempts[0])) is not None
     }
     assert texts["__main__.after"].startswith("mostly for its arguments")
-    assert texts["__main__.wide"].startswith("for a free worker")
+    assert texts["__main__.wide"].startswith("for a worker or")
     assert texts["Few.go"].partition(";")[0] == "mostly for its actor to be ready: Few.__init__ had to end first"
 
 
@@ -216,11 +216,11 @@ def test_what_is_said_of_a_wait_s_parts() -> None:
         reasons = timing_facts(of_span).wait_reasons
         if told:
             lead = "2.25 s = 2.15 s waiting before after ran (1.52 s for its arguments"
-            assert texts[0] == f"{lead}, 620 ms for a free worker) + 100 ms running"
+            assert texts[0] == f"{lead}, 620 ms for a worker or resources) + 100 ms running"
             assert texts[1] == f"{lead}, …) + 100 ms running"
             assert reasons == (
                 "mostly for its arguments: likely the result of load",
-                "1.52 s for its arguments, 620 ms for a free worker",
+                "1.52 s for its arguments, 620 ms for a worker or resources",
             )
         else:
             assert "arguments" not in "".join((*texts, *reasons))
@@ -406,7 +406,7 @@ def test_what_a_wait_for_a_worker_asked_for_is_said() -> None:
     store = load_store(FIXTURES / "ray-events-hook")
     firsts = calls_of(store).first_attempts.tolist()
     reasons = AllAttempts(store).reasons_of(firsts)
-    assert "for a free worker, or for 2 CPUs" in {
+    assert "for a worker or 2 CPUs" in {
         reason_text(store, reason) for reason in map(reasons.get, firsts) if reason is not None
     }
 
@@ -562,6 +562,53 @@ def test_what_waits_to_be_tried_again_is_said_beside_a_span_that_was_lost(tmp_pa
     answer = answer_of(load_store(tmp_path), 0)
     assert len(answer.unseen_calls.unsent) == 2
     assert "; Ray has 1 more call waiting" in answer_texts(answer)[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts"),
+    [
+        ({"CPU": 1}, {WaitedFor.RESOURCES: 1_000, WaitedFor.WORKER_START: 3_000, WaitedFor.LOADING: 500}),
+        ({"CPU": 1, "lock": 1}, {WaitedFor.RESOURCES: 4_000, WaitedFor.LOADING: 500}),
+    ],
+)
+def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
+    tmp_path: Path, asked: dict[str, int], parts: dict[WaitedFor, int]
+) -> None:
+    """Of CPUs alone Ray starts one when they are free; then the function and arguments are loaded."""
+    task, build, second = "35" * 8 + "0a" * 16, Builder(), 1_000_000_000
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 4_500_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    began_ms = (EPOCH_NS + second) // 1_000_000
+    worker = file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)])
+    (tmp_path / f"node-9-{began_ms}.jsonl").write_bytes(worker)
+    states = {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS + 4 * second, "8": EPOCH_NS + 4 * second}
+    line = json.loads(line_of(task, states))
+    line["event_data"]["task_info"]["required_resources"] = asked
+    (tmp_path / "event_EXPORT_TASK_7.log").write_text(json.dumps(line) + "\n")
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    found = AllAttempts(store).reasons_of([row]).parts_of(row)
+    assert {kind: round(ns / 1_000_000) for kind, ns in found.items()} == parts
+
+
+@pytest.mark.parametrize(("ms", "said"), [(90, WaitedFor.UNKNOWN), (400, WaitedFor.ACTOR)])
+def test_a_moment_before_an_idle_actor_runs_a_call_is_no_turn(tmp_path: Path, ms: int, said: WaitedFor) -> None:
+    """On a busy machine it is on its way for as long."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=10, duration=0, kind="PRODUCER", attributes=ids)
+    made = build.span("A.__init__ ray.remote_worker", span=3, parent=4, start=0, duration=5, kind="CONSUMER")
+    about: dict[str, Any] = {"start": 1_000 * ms, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "9.txt").write_bytes(file_of([made, build.span("A.f ray.remote_worker", span=2, parent=1, **about)]))
+    states = dict.fromkeys("125", EPOCH_NS + 10_000) | {"8": EPOCH_NS + 1_000_000 * ms}
+    line = line_of(task, states, name="A.f", kind="ACTOR_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    (row,) = (call.attempts[0] for call in calls_of(store) if call.attempts and call.function == "A.f")
+    assert [*AllAttempts(store).reasons_of([row]).parts_of(row)] == [said]
 
 
 @pytest.mark.parametrize(

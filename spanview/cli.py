@@ -658,7 +658,7 @@ _OPTIONS: Final = (
         _ASKING, "--since WHEN", "keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run"
     ),
     _option(
-        "view explain tree spans export check push",
+        _ASKING,
         "--trace ID",
         "select one trace; a unique prefix is enough; repeat for several. For a Serve request: -q request_id=ID",
         dest="traces",

@@ -143,7 +143,10 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["diff", "--by", "ray", "--by=ray", "alpha", "gamma"], ["--by takes one value: leave out ray"]),
     (["tree", "--width", "90", "1.json"], ["--width needs --bars"]),
     (["spans", "--color", "always", "1.json"], ["--color is an option of view, explain, tree, stats, check, diff"]),
-    (["stats", "--trace=0", "1.json"], ["--trace is an option of view, explain, tree, spans, export, check, push"]),
+    (
+        ["diff", "--trace=0", "a", "b"],
+        ["--trace is an option of view, explain, tree, spans, export, stats, check, push"],
+    ),
     (["tree", "--trace", f"{1:032x}", "--trace", "f", "1.json"], ["begins with f"]),
     (["spans", "--trace", f"{1:032x}", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     *(([word], [f"no command, file or folder is named {word};"]) for word in NO_COMMANDS),
@@ -923,7 +926,7 @@ def test_help_of_a_command(command: str) -> None:
         "tree": {"--follow", "--query", "--since", "--trace", "--svg", "--bars"},
         "spans": {"--follow", "--query", "--since", "--trace"},
         "export": {"--query", "--since", "--trace", "--output"},
-        "stats": {"--query", "--since", "--json"},
+        "stats": {"--query", "--since", "--trace", "--json"},
         "check": {"--query", "--since", "--trace", "--json"},
         "diff": {"--json"},
     }

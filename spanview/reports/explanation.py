@@ -117,6 +117,7 @@ _OF_ALL: Final = ("check", "stats ", "tree -q ")
 """How commands begin that show as many traces as they are asked for."""
 _CAUSES: Final = re.compile("[:,] ")
 """What stands before the causes of waiting."""
+_LIKELY: Final = re.compile(r"\blikely\b")
 _OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
 """What is found of calls that failed without leaving a failed span."""
 
@@ -203,10 +204,16 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     only = shlex.join(asked if traces is None or one_id is None else ("--trace", one_id))
     said = [
         replace(one, more=f"{one.more} {only}") if only and one.more.startswith(_OF_ALL) else one
-        for one in explained.statements(by, tell)
+        for one in map(_as_sure_as_it_says, explained.statements(by, tell))
     ]
     head = {"traces": len(chosen), "trace_id": one_id}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
+
+
+def _as_sure_as_it_says(said: Statement) -> Statement:
+    """Return a statement that is only likely where a part of it is: what took the time has many parts."""
+    is_likely = said.topic is Topic.TIME and _LIKELY.search(said.text) is not None
+    return replace(said, certainty=Certainty.LIKELY) if is_likely else said
 
 
 def explanation_table(store: Store) -> Table[Statement]:
@@ -449,7 +456,7 @@ class _Explanation:
             yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
 
     def _queued_before_any(self, request: Request) -> int:
-        """Return how long a request was in the queue before its replica's process began the first of its spans."""
+        """Return how long a request was in the queue before its replica had begun its first one."""
         replica = dict(zip(request.parts, request.rows, strict=True)).get(Part.REPLICA)
         if replica is None or not request.queue_ns:
             return 0
@@ -458,9 +465,11 @@ class _Explanation:
 
     @cached_property
     def _first_starts(self) -> Mapping[int, int]:
-        """When each process began its first span, in nanoseconds since 1970."""
+        """When each replica's process began its first request, in nanoseconds since 1970."""
         processes, starts = copy_of(self._spans.process), copy_of(self._spans.start_ns)
-        known = np.flatnonzero(starts[: len(processes)] != NO_TIME)
+        handles = [number for number, text in enumerate(self._texts) if part_of_name(text) is Part.REPLICA]
+        is_handled = np.isin(copy_of(self._spans.name)[: len(processes)], handles)
+        known = np.flatnonzero(is_handled & (starts[: len(processes)] != NO_TIME))
         order = known[np.lexsort((starts[known], processes[known]))]
         numbers, firsts = np.unique(processes[order], return_index=True)
         return dict(zip(numbers.tolist(), starts[order][firsts].tolist(), strict=True))

@@ -91,11 +91,20 @@ def test_the_cause_is_named(recording: str, topic: str, said: str) -> None:
     assert any(re.search(said, text) for text in found), found
 
 
-@pytest.mark.parametrize("recording", ["ray-events-hook", "serve", "killed-workers", "console-logs"])
-def test_each_sentence_rests_on_what_is_there(recording: str) -> None:
+@pytest.mark.parametrize(
+    ("recording", "asked"),
+    [
+        *((recording, []) for recording in ("ray-events-hook", "serve", "killed-workers", "console-logs")),
+        # Of one trace, too.
+        ("ray-events-hook", ["4583c43f", "--by", "ray"]),
+        ("serve", ["9c5211a4", "--by", "serve"]),
+    ],
+)
+def test_each_sentence_rests_on_what_is_there(recording: str, asked: list[str]) -> None:
     """Each span exists, and each command that shows more prints something and ends well."""
     folder = str(FIXTURES / recording)
-    document = explained(folder)
+    document = explained(*asked, folder)
+    assert document["rows"]
     lines = spanview("spans", folder).text.splitlines()
     ids = {(span["trace_id"], span["span_id"]) for span in map(json.loads, lines)}
     for row in document["rows"]:
@@ -477,6 +486,8 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
         proxy.append(build.span("route_to_replica Cart __call__", span=2, **fields, **about))
         name = "replica_handle_request Cart __call__"
         replica.append(build.span(name, span=3, parent=2, start=starts, duration=50, **about))
+    # That its actor is made is no request.
+    replica.append(build.span("ServeReplica:shop:Cart.__init__ ray.remote_worker", trace=8, start=0, duration=8_000))
     if not is_first:
         replica.append(build.span("replica_handle_request Cart __call__", trace=9, span=3, start=0, duration=5))
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))

@@ -150,7 +150,7 @@ _CREATED: Final = Why(
 _SUBMITTING: Final = Why(
     Reason.SUBMITTING, "the span of its submission has no end, so Ray may not have got it", Certainty.CERTAIN
 )
-_SAYS_AS_MUCH: Final = ("its actor died", "it failed", "it raised")
+_SAYS_AS_MUCH: Final = ("its actor died", "it failed")
 """How what Ray says begins that says what its outcome is called, or of each call something else."""
 _NOT_SUBMITTED: Final = Why(CallOutcome.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 

@@ -609,7 +609,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     elif OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
     elif error == "TASK_EXECUTION_EXCEPTION" and message and tasks["runs"][index] != NO_STATE:
-        text = f"it raised {message[:_MOST_CAUSE]}"
+        text = f"it failed with {message[:_MOST_CAUSE]}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

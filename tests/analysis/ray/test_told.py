@@ -688,7 +688,7 @@ def test_the_exception_of_a_call_is_named(tmp_path: Path, message: str, said: st
     assert told.as_ray_says == "it failed, as Ray says"
     (tmp_path / "event_EXPORT_TASK_8.log").write_bytes(line_of(task, {"8": EPOCH_NS + 2_000}))
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
-    assert told.as_ray_says == (f"it raised {said}, as Ray says" if said else "it failed, as Ray says")
+    assert told.as_ray_says == (f"it failed with {said}, as Ray says" if said else "it failed, as Ray says")
 
 
 def test_an_exception_of_an_argument_is_that_of_another_task(tmp_path: Path) -> None:

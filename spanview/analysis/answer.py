@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Paths
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.ray.told import ToldOutcome
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.wait_causes import WaitedFor
     from spanview.analysis.ray.waited_for import WaitReason
@@ -586,10 +587,7 @@ class _AlongPaths:
         first, end = self._bounds[index : index + 2].tolist()
         rows = self._trees.tree.rows[first:end]
         reasons = self._known.reasons_among(rows) if self._pieces.have_alone[index] else {}
-        # What Ray tries again has left a span, and waits all the same.
-        later = {} if self._store.ray is None else self._known.calls.later_outcomes
-        again = [(row, later[row]) for row in rows if later and row in later]
-        again = [(row, told) for row, told in again if told.outcome is CallOutcome.PENDING]
+        again = [] if self._store.ray is None else self._wait_again(rows)
         if not (reasons or again):
             return UnseenCalls()
         from spanview.analysis.ray.reasons import Reason, without_attempt
@@ -603,6 +601,14 @@ class _AlongPaths:
         unsent = [(name, why.brief) for name, why in pending]
         unsent += [(texts[spans.name[row]], told.as_ray_said_last) for row, told in again]
         return UnseenCalls(without, left_out, never_ran, waiting, tuple(unsent))
+
+    def _wait_again(self, rows: Sequence[int]) -> list[tuple[int, ToldOutcome]]:
+        """Return which of some rows are of attempts whose calls wait to be tried again, and what Ray says of these."""
+        ends, statuses = self._store.spans.end_ns, self._store.spans.status
+        may_be = [row for row in rows if ends[row] == NO_TIME or statuses[row] == ERROR]
+        later = self._known.calls.later_outcomes if may_be else {}
+        told = ((row, later[row]) for row in may_be if row in later)
+        return [(row, outcome) for row, outcome in told if outcome.outcome is CallOutcome.PENDING]
 
     def _find_generators(self) -> dict[int, dict[str, None]]:
         """Return the names of attempts on paths that are generators, in order, by trace."""

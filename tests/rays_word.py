@@ -113,7 +113,7 @@ class Attempt:
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
             put("worker_start", starting, sent)
-        if self.is_first or self.kind != "ACTOR_TASK":
+        if self.kind != "ACTOR_TASK":
             put("loading", ran, started_ns)
         parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
         parts["unknown"] = max(0, started_ns - since_ns - parts.total())

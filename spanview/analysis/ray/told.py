@@ -321,7 +321,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    put(WaitedFor.LOADING, np.where(is_method & ~is_first, 0, between(runs, until)))
+    put(WaitedFor.LOADING, np.where(is_method, 0, between(runs, until)))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES

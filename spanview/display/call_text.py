@@ -89,7 +89,8 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     waits = [function.waited_for.get(WaitedFor.WORKER_START, WaitSum(0, 0)) for function in functions]
     _, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
     words = ("together " if cold > 1 else "") + ("likely " if certain_ns < ns else "")
-    of_what = "a new worker" if cold == 1 else "new workers"
+    of_what, code = ("a new worker", " or its code") if cold == 1 else ("new workers", " or their code")
+    of_what += code if certain_ns < ns else ""
     return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting for {of_what})" if ns else "")
 
 

@@ -36,9 +36,13 @@ def process(worker_id: str, pid: int) -> dict[str, Any]:
     [
         ([0], [(0, 0)], ""),
         ([1], [(0, 0)], "1 cold start"),
-        ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting for a new worker)"),
+        ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting for a new worker or its code)"),
         # One waited for its actor at last, and overlapping waits make more than the clock shows.
-        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (together likely 1.50 ms of waiting for new workers)"),
+        (
+            [2, 1, 0],
+            [(1, 800), (1, 700), (0, 0)],
+            "3 cold starts (together likely 1.50 ms of waiting for new workers or their code)",
+        ),
     ],
 )
 def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str) -> None:

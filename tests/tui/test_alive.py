@@ -701,30 +701,30 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
 
 
 async def test_a_call_that_is_over_is_not_counted_as_to_come(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor while processes are asked anew: Ray says of it that it was cancelled."""
+    """Nor while it is found out anew where time went: Ray says of it that it was cancelled, and nothing of another."""
     assert host.alive
-    find, data, build = silent.silent_failures, Growing(), Builder()
+    find_answer, data, build = answer.answer_of, Growing(), Builder()
 
-    def slowly(*arguments: Any, **named: Any) -> Any:
-        time.sleep(0.4)
-        return find(*arguments, **named)
+    def answer_slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.6)
+        return find_answer(*arguments, **named)
 
-    for number, error in ((1, ""), (2, "TASK_CANCELLED")):
+    for number, error in ((1, ""), (2, "TASK_CANCELLED"), (3, None)):
         task = f"{number:02x}" * 8 + "0a" * 16
         ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
         data.add(build.span("f ray.remote", span=number, trace=1, kind="PRODUCER", attributes=ids), path=PATH)
-        states = {"1": EPOCH_NS} | ({"12": EPOCH_NS + 9_000} if error else {})
-        line = line_of(task, states, error=error)
-        data.add(json.loads(line), path="logs/export_events/event_EXPORT_TASK_7.log")
+        if error is not None:
+            states = {"1": EPOCH_NS} | ({"12": EPOCH_NS + 9_000} if error else {})
+            line = line_of(task, states, error=error)
+            data.add(json.loads(line), path="logs/export_events/event_EXPORT_TASK_7.log")
     async with looking_at(data=data, size=(140, 40)) as look:
         await look.tell(FOLLOWING)
         await look.press("enter")
-        said = "2 calls without attempt (1 not yet seen to run)"
-        await look.until_shown(said)
-        monkeypatch.setattr(silent, "silent_failures", slowly)
+        await look.until_shown("3 calls left no attempt", "2 not yet seen to run)")
+        monkeypatch.setattr(answer, "answer_of", answer_slowly)
         await look.grow(build.span("other", trace=1, span=9, start=5), path=PATH)
-        for _ in range(20):
-            assert said in look.header
+        for _ in range(30):
+            assert "3 calls not yet" not in str(look.screen.query_one(AnswerLine).render())
             await look.pilot.pause(0.03)
 
 

@@ -205,7 +205,7 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     parts = attempt.parts_ns(spans.end_ns[call.row], began, start, prepared)
     if all(spans.end_ns[other] <= spans.end_ns[call.row] for other in beside if other != row):
         _hand_over(parts)
-    is_new = attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK"
+    is_new = attempt.kind != "ACTOR_TASK" and (attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK")
     return attempt, parts, not is_new or began >= attempt.made_ns
 
 

@@ -39,10 +39,13 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
 
 def waited_for_text(function: Function) -> str:
     """Return what its calls waited for: `192 s waiting: 60 s likely for a free worker, 132 s cause unknown`."""
+    from spanview.analysis.ray.wait_causes import WaitedFor
+
     if not function.waited_for:
         return ""
     parts = function.wait_parts
-    labels = [waited_for.label_of("", is_certain=part.is_certain) for waited_for, part in parts]
+    apart = WaitedFor.LOADING in function.waited_for
+    labels = [waited_for.label_of("", is_certain=part.is_certain, loads_apart=apart) for waited_for, part in parts]
     if len(parts) == 1:
         return f"{duration(function.total_wait_ns)} waiting, {labels[0]}"
     texts = [f"{duration(part.ns)} {label}" for label, (_, part) in zip(labels, parts, strict=True)]
@@ -68,10 +71,16 @@ def causes_text(causes: Iterable[tuple[WaitedFor, int]], step: int, most: int, *
         step: What a time is rounded to; causes are left out of which that leaves nothing.
         most: How many are named.
     """
+    from spanview.analysis.ray.wait_causes import WaitedFor
+
     shown = sorted((not cause.is_known, -ns, cause) for cause, ns in causes if nearest(ns, step))
     if len(shown) < _FEWEST_CAUSES:
         return ""
-    texts = [f"{rounded(nearest(-ns, step))} {cause.label_of('', is_certain=is_certain)}" for _, ns, cause in shown]
+    apart = any(cause is WaitedFor.LOADING for *_, cause in shown)
+    texts = [
+        f"{rounded(nearest(-ns, step))} {cause.label_of('', is_certain=is_certain, loads_apart=apart)}"
+        for _, ns, cause in shown
+    ]
     return ", ".join([*texts[:most], *["…"] * (len(texts) > most)])
 
 

@@ -731,7 +731,10 @@ class _Explanation:
 
     def _of_groups(self, topic: Topic, groups: _Groups, command: str = "stats --by ray") -> Iterator[Statement]:
         """Yield what is said of each group, the largest first; the command shows those that are left out."""
-        in_order = sorted(groups.items(), key=lambda group: -len(group[1]))
+        # Rows are in the order of arrival, which depends on how files are read.
+        starts = self._spans.start_ns
+        by_start = {key: sorted(rows, key=lambda row: (starts[row], row)) for key, rows in groups.items()}
+        in_order = sorted(by_start.items(), key=lambda group: (-len(group[1]), starts[group[1][0]]))
         for (name, said, certainty), rows in in_order[:_MOST_FAILURES]:
             times = f" {len(rows):,} times" if len(rows) > 1 else ""
             text = f"{name} {sanitise(said.replace('{}', times, 1), _MAX_MESSAGE)}"

@@ -108,7 +108,7 @@ def test_what_is_not_known_is_not_said() -> None:
         (
             {WaitedFor.WORKER_START: WaitSum(18, 188_000_000)},
             "192 ms waiting: 188 ms likely for a new worker or its code, 4 ms cause unknown",
-            "likely worker start 98%, unknown 2%",
+            "likely worker start or code 98%, unknown 2%",
         ),
         ({WaitedFor.ACTOR: WaitSum(1, 192_000_000)}, "192 ms waiting, likely for its actor", "likely actor 100%"),
         # Ray itself says so, all of it, or all but next to nothing.
@@ -148,6 +148,12 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
             [(WaitedFor.WORKER_START, 1_000), (WaitedFor.UNKNOWN, 3_000)],
             False,
             "1 µs likely for a new worker or its code, 3 µs cause unknown",
+        ),
+        # Ray tells the loading of code apart.
+        (
+            [(WaitedFor.WORKER_START, 2_000), (WaitedFor.LOADING, 1_000)],
+            False,
+            "2 µs likely for a new worker, 1 µs for its code or arguments to be loaded",
         ),
         (
             [(cause, 1_000) for cause in WaitedFor],

@@ -406,13 +406,17 @@ class _Reasons:
         return existing
 
     def _was_passed(self, call: _CallWithoutAttempt) -> bool:
-        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
+        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time.
+
+        spanview's hook, which alone writes the task that submits a call, leaves no method out.
+        """
         actor, spans = self._actors.get(call.actor), self._store.spans
         if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
             return False
         is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
         ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.process[call.row]), NO_TIME)
-        return is_one_life and ended != NO_TIME and last >= ended
+        was_passed = is_one_life and ended != NO_TIME and last >= ended
+        return was_passed and "ray.submitter_task_id" not in self._store.span(call.row).attributes
 
     # -- answers -----------------------------------------------------------------------------------------------------
 

@@ -335,7 +335,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
     asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
-    are_certain = are_told & ~(is_first & (began < made))
+    are_certain = are_told & ~(is_first & ~is_method & (began < made))
     return ToldWaits(
         are_told,
         are_certain,

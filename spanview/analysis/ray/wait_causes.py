@@ -33,12 +33,13 @@ class WaitedFor(StrEnum):
         """Whether it is known, certainly or likely, what was waited for."""
         return self is not WaitedFor.UNKNOWN
 
-    def label_of(self, extent: str, *, is_certain: bool) -> str:
+    def label_of(self, extent: str, *, is_certain: bool, loads_apart: bool = False) -> str:
         """Return the words for a part of a wait, as `likely mostly for a new worker`.
 
         Args:
             extent: Which part; empty for all of it.
             is_certain: Whether Ray's own events say so; besides, what has to end before a call runs is certain.
+            loads_apart: Whether loading code is another part.
         """
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
@@ -46,7 +47,7 @@ class WaitedFor(StrEnum):
         text = f"{extent} for {what}" if extent else f"for {what}"
         if self.is_sure(is_certain=is_certain):
             return text
-        return f"likely {text}{' or its code' if self is WaitedFor.WORKER_START else ''}"
+        return f"likely {text}{' or its code' if self is WaitedFor.WORKER_START and not loads_apart else ''}"
 
     def is_sure(self, *, is_certain: bool) -> bool:
         """Tell whether it is certain that this was waited for, as `label_of` means it."""
@@ -58,10 +59,12 @@ class WaitedFor(StrEnum):
         return "free worker" if self is WaitedFor.RESOURCES else self.name.lower().replace("_", " ")
 
     def brief_of(self, *, is_certain: bool) -> str:
-        """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
+        """Return what was waited for in fewer words, as `likely worker start or code`, as `label_of` means it."""
         if is_certain and self is WaitedFor.RESOURCES:
             return "worker or resources"
-        return self.brief if self.is_sure(is_certain=is_certain) else f"likely {self.brief}"
+        if self.is_sure(is_certain=is_certain):
+            return self.brief
+        return f"likely {self.brief}{' or code' if self is WaitedFor.WORKER_START else ''}"
 
 
 _ALWAYS_SURE: Final = frozenset((WaitedFor.CREATION, WaitedFor.LOADING, WaitedFor.UNKNOWN))

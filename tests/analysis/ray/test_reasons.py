@@ -393,6 +393,14 @@ def restarted(program: Program) -> None:
     program.did("A.f", 40, where="3.txt")
 
 
+def passed_under_our_hook(program: Program) -> None:
+    """Call a method by spanview's hook, which would trace it, then another one."""
+    program.made()
+    ids = {"ray.remote": "actor", "ray.actor_id": "a", "ray.task_id": "c0", "ray.submitter_task_id": "ff"}
+    program.call("A.gen", 10, "a", attributes=ids)
+    program.did("A.f", 20)
+
+
 def stuck(program: Program) -> None:
     """Call a method that leaves no attempt, then one that would."""
     program.made()
@@ -438,6 +446,7 @@ RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
         (failed_restart, UNKNOWN),
         (behind_a_failure, UNKNOWN),
         (passed, RAN),
+        (passed_under_our_hook, UNKNOWN),
         (passed_by_another, UNKNOWN),
         (passed_at_once, UNKNOWN),
         (last, UNKNOWN),

@@ -593,6 +593,26 @@ def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
     assert {kind: round(ns / 1_000_000) for kind, ns in found.items()} == parts
 
 
+def test_when_an_actor_began_says_nothing_of_its_first_method(tmp_path: Path) -> None:
+    """What Ray says of its wait is certain, as of the others; what its process loads is the constructor's."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=500_000, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 2_030_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    worker = file_of([build.span("A.f ray.remote_worker", span=2, parent=1, **about)])
+    (tmp_path / f"node-9-{EPOCH_NS // 1_000_000}.jsonl").write_bytes(worker)
+    at = {"1": 500, "2": 500, "5": 2_000, "8": 2_001}
+    states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at.items()}
+    line = line_of(task, states, name="A.f", kind="ACTOR_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    waits = AllAttempts(store).reasons_of([row])
+    assert waits.is_certain(row)
+    assert [*waits.parts_of(row)] == [WaitedFor.CREATION, WaitedFor.UNKNOWN]
+
+
 @pytest.mark.parametrize(("ms", "said"), [(90, WaitedFor.UNKNOWN), (400, WaitedFor.ACTOR)])
 def test_a_moment_before_an_idle_actor_runs_a_call_is_no_turn(tmp_path: Path, ms: int, said: WaitedFor) -> None:
     """On a busy machine it is on its way for as long."""

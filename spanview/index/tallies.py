@@ -121,7 +121,7 @@ class Tallies:
 
     @property
     def files(self) -> int:
-        """How many regular files were read, empty and foreign ones included."""
+        """How many regular files were read, empty and foreign ones included, but for empty ones of Ray's own events."""
         return len(self._files)
 
     @property

@@ -9,6 +9,7 @@ slow             90 µs     5,000 µs
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,9 +17,12 @@ import pytest
 from textual.message_pump import MessagePump
 
 from builders import EPOCH_NS, Builder
+from spanview.analysis.ray.running import Living, Running
 from spanview.analysis.trace_columns import Points
+from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME
-from spanview.tui.traces.plot import Plot
+from spanview.tui.app.feed import FeedState
+from spanview.tui.traces.plot import ROWS, Plot
 from spanview.tui.traces.plot_model import Grid, grid_of, label_of
 from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
@@ -110,6 +114,26 @@ def test_the_nearest_column() -> None:
 
 
 # -- on the screen ----------------------------------------------------------------------------------------------------
+
+
+async def test_what_runs_moves_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace is in the row of how long it has lasted by now, as the list has it."""
+    build, now = Builder(), [EPOCH_NS + 2_000_000]
+    data = Growing(build.span("job", span=1, start=0, duration=None), build.span("step", span=2, parent=1, duration=9))
+    runs = frozenset({0})
+    living = Living(runs, runs, {}, {}, {}, {0: OpenEnd.RUNS})
+    monkeypatch.setattr(time, "time_ns", lambda: now[0])
+    monkeypatch.setattr(Running, "living", lambda _: living)
+    async with looking_at(data=data) as look:
+        await look.tell(FeedState(loading=False, following=True))
+        plot = look.screen.query_one(Plot)
+
+        def slowest() -> str:
+            return "" if plot._grid is None else plot._grid.label(0, ROWS)
+
+        await look.until(lambda: slowest() == "1 ms")
+        now[0] = EPOCH_NS + 3_000_000_000
+        await look.until(lambda: slowest() == "1 s")
 
 
 async def test_rows_are_painted_before_the_plot(monkeypatch: pytest.MonkeyPatch) -> None:

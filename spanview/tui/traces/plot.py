@@ -57,7 +57,10 @@ class Plot(TimeWidget, inherit_bindings=False):
         """
         self._lit = self._lit if lit is None else lit
         width = self.size.width - _LABELS - 1
-        counted = self._model.version, self._model.silent, self._model.made_good, self._lit, width
+        model = self._model
+        # What runs moves on from row to row, each of which is a power of ten.
+        powers = {trace: len(str(model.duration_ns(trace))) for trace in model.known_until}
+        counted = model.version, model.silent, model.made_good, powers, self._lit, width
         if self.display and width > 0 and counted != self._counted:
             self._grid, self._counted = self._counted_into(width), counted
             self.refresh()

@@ -369,6 +369,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.traces.refresh_rows()
         if self.grouped and self._model.known_until != before:
             self._count_groups(can_wait=self._model.has_many)
+        if self._model.known_until != before and not self._model.has_many:
+            self._draw_plot()
         self.rows.refresh()
 
     def _mark_growing(self) -> None:

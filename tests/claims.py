@@ -147,7 +147,8 @@ def _wrong_reason(
     """Return what is to be said of a wait in a few words, where something else is; else nothing."""
     known = {part: ns for part, ns in parts.items() if part != "unknown"}
     most = max(known, key=known.__getitem__, default="unknown")
-    if is_certain and parts.get("unknown", 0) > known.get(most, 0):
+    is_told = is_certain or most in {"retry", "arguments", "loading"}
+    if is_told and parts.get("unknown", 0) > known.get(most, 0):
         most = "unknown"
     asked = attempt.asked if most == "resources" else ""
     expected = most, 2 * parts[most] >= sum(parts.values()), is_certain, asked

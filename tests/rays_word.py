@@ -97,7 +97,7 @@ class Attempt:
         sent = states.get(_SENT, ran)
         if self.kind == "ACTOR_TASK":
             # Calls are sent in their order: one that was made before may wait for its arguments.
-            is_behind = prepared_ns <= ready or sent - prepared_ns > _HANDOVER_NS
+            is_behind = prepared_ns <= ready or sent - prepared_ns > 5 * _HANDOVER_NS
             created = min(max(prepared_ns, ready), sent) if prepared_ns and is_behind else sent
             put("creation", ready, created)
             put("actor", created, ran)

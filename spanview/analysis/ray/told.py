@@ -32,7 +32,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from spanview.analysis.ray.names import SUBMITTED
-from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, WaitedFor
+from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
 from spanview.analysis.ray.workers import is_told
 from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, TASK_KINDS
 from spanview.index.arrays import copy_of
@@ -316,7 +316,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= _MOST_RESOLVING_NS), 0, arguments))
     # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.
     created = np.clip(shown.prepared, ready, np.maximum(ready, sent))
-    created = np.where((created > ready) & (sent - created <= MOST_HANDOVER_NS), sent, created)
+    created = np.where((created > ready) & (sent - created <= _MOST_RESOLVING_NS), sent, created)
     put(WaitedFor.CREATION, np.where(is_method, between(ready, created), 0))
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))

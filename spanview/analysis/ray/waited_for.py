@@ -109,6 +109,10 @@ class WaitReason:
         return self.waited_for.label_of(extent, is_certain=self.is_certain)
 
 
+_TOLD_ALONE: Final = frozenset((WaitedFor.RETRY, WaitedFor.ARGUMENTS, WaitedFor.LOADING))
+"""What only Ray's own events show: a part of a wait, however short, and not what it ended with."""
+
+
 class WaitReasons:
     """What attempts waited for.
 
@@ -138,7 +142,7 @@ class WaitReasons:
         known = parts[:UNKNOWN]
         number = known.index(max(known)) if any(known) else UNKNOWN
         kind, wait_ns, share_ns = KINDS[number], sum(parts), parts[number]
-        if is_certain and parts[UNKNOWN] > share_ns:
+        if (is_certain or kind in _TOLD_ALONE) and parts[UNKNOWN] > share_ns:
             kind, share_ns = WaitedFor.UNKNOWN, parts[UNKNOWN]
         is_whole, is_most = wait_ns - share_ns <= MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""

@@ -593,6 +593,54 @@ def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
     assert {kind: round(ns / 1_000_000) for kind, ns in found.items()} == parts
 
 
+@pytest.mark.parametrize(
+    ("at", "parts"),
+    [
+        # Its creation is heard of some time after its constructor's span; what was called before is sent first.
+        ({"1": 36, "2": 36, "5": 113, "8": 133}, {WaitedFor.CREATION: 77, WaitedFor.UNKNOWN: 21}),
+        ({"1": 36, "2": 36, "5": 413, "8": 433}, {WaitedFor.CREATION: 17, WaitedFor.ACTOR: 380, WaitedFor.UNKNOWN: 1}),
+    ],
+)
+def test_until_when_a_call_waits_for_its_actor_to_be_made(
+    tmp_path: Path, at: dict[str, int], parts: dict[WaitedFor, int]
+) -> None:
+    """As spans show, or a moment later, as Ray does."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=36_000, duration=0, kind="PRODUCER", attributes=ids)
+    made = build.span("A.__init__ ray.remote_worker", span=3, parent=4, start=0, duration=53_000, kind="CONSUMER")
+    about: dict[str, Any] = {"start": 1_000 * (at["8"] + 1), "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "9.txt").write_bytes(file_of([made, build.span("A.f ray.remote_worker", span=2, parent=1, **about)]))
+    states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at.items()}
+    line = line_of(task, states, name="A.f", kind="ACTOR_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    (row,) = (call.attempts[0] for call in calls_of(store) if call.attempts and call.function == "A.f")
+    found = AllAttempts(store).reasons_of([row]).parts_of(row)
+    assert {kind: round(ns / 1_000_000) for kind, ns in found.items()} == parts
+
+
+@pytest.mark.parametrize(("ms", "said"), [(100, WaitedFor.UNKNOWN), (900, WaitedFor.LOADING)])
+def test_a_part_that_is_the_least_is_no_cause(tmp_path: Path, ms: int, said: WaitedFor) -> None:
+    """Where Ray tells it, and the rest isn't known, as of a worker that nobody knows when it began."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, start=500_000, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 1_500_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    worker = file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)])
+    (tmp_path / f"node-9-{EPOCH_NS // 1_000_000}.jsonl").write_bytes(worker)
+    at = {"1": 1_500 - ms, "2": 1_500 - ms, "5": 1_500 - ms, "8": 1_500 - ms}
+    states = {state: EPOCH_NS + 1_000_000 * each for state, each in at.items()}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    reason = AllAttempts(store).reasons_of([row]).get(row)
+    assert reason is not None
+    assert reason.waited_for is said
+
+
 def test_when_an_actor_began_says_nothing_of_its_first_method(tmp_path: Path) -> None:
     """What Ray says of its wait is certain, as of the others; what its process loads is the constructor's."""
     task, build = "35" * 8 + "0a" * 16, Builder()

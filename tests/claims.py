@@ -73,7 +73,9 @@ class Claims:
             if attempt is None or reason is None:
                 continue
             process_ns = began.get(str(span.attributes.get("ray.pid")), 0)
-            parts = attempt.parts_ns(store.spans.end_ns[call.row], process_ns, start_ns)
+            # Calls are sent in their order, long after their actor has been made, which spans show.
+            prepared_ns, _ = _prepared(store, row)
+            parts = attempt.parts_ns(store.spans.end_ns[call.row], process_ns, start_ns, prepared_ns)
             del parts["unknown"]
             # Spans don't show when a new worker had started, and began to load the function.
             if loading := parts.pop("loading", 0):
@@ -192,22 +194,37 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     start = store.spans.start_ns[row]
     match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
     began = int(match[2]) * 1_000_000 if match else 0
-    attempt = next(each for each in task if each.begun_ns <= start)
-    spans, names = store.spans, store.names.texts
-    # What has no end stands in a file of its own.
-    beside = [other for other in range(len(spans)) if spans.process[other] == spans.process[row]]
-    ran = [other for other in beside if names[spans.name[other]].endswith(RAN) and spans.start_ns[other] <= start]
+    attempt, ends = next(each for each in task if each.begun_ns <= start), store.spans.end_ns
+    prepared, beside = _prepared(store, row)
     if not attempt.worker:
         # Neither its caller nor its worker has written where it ran: its file shows what ran there before.
-        attempt.is_first = start == min(spans.start_ns[other] for other in ran)
-    made = [spans.end_ns[other] for other in ran if names[spans.name[other]].endswith(f"__init__{RAN}")]
-    prepared = max(made, default=NO_TIME)
-    prepared = min(spans.start_ns[other] for other in ran) if prepared == NO_TIME else prepared
-    parts = attempt.parts_ns(spans.end_ns[call.row], began, start, prepared)
-    if all(spans.end_ns[other] <= spans.end_ns[call.row] for other in beside if other != row):
+        attempt.is_first = start == min(store.spans.start_ns[other] for other in _ran_by(store, row, beside))
+    parts = attempt.parts_ns(ends[call.row], began, start, prepared)
+    if all(ends[other] <= ends[call.row] for other in beside if other != row):
         _hand_over(parts)
     is_new = attempt.kind != "ACTOR_TASK" and (attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK")
     return attempt, parts, not is_new or began >= attempt.made_ns
+
+
+def _ran_by(store: Store, row: int, beside: Sequence[int]) -> list[int]:
+    """Return which spans are attempts that had begun in its process when one began, that one among them."""
+    names, start = store.names.texts, store.spans.start_ns[row]
+    return [
+        other
+        for other in beside
+        if names[store.spans.name[other]].endswith(RAN) and store.spans.start_ns[other] <= start
+    ]
+
+
+def _prepared(store: Store, row: int) -> tuple[int, list[int]]:
+    """Return when a process had made its actor before an attempt, or else began its first one, and all its spans."""
+    spans, names = store.spans, store.names.texts
+    # What has no end stands in a file of its own.
+    beside = [other for other in range(len(spans)) if spans.process[other] == spans.process[row]]
+    ran = _ran_by(store, row, beside)
+    made = [spans.end_ns[other] for other in ran if names[spans.name[other]].endswith(f"__init__{RAN}")]
+    prepared = max(made, default=NO_TIME)
+    return min(spans.start_ns[other] for other in ran) if prepared == NO_TIME else prepared, beside
 
 
 def _hand_over(parts: Counter[str]) -> None:

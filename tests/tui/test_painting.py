@@ -215,6 +215,8 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
 async def test_a_screen_that_opens_paints_each_row_once(painted: list[int]) -> None:
     """That the list is told its size behind its first painting is no reason to paint it again."""
     async with looking_at(data=spans(one_trace=True), size=(120, HEIGHT), paints=True) as look:
+        # What processes show of the trace comes later, and paints its row in the list of traces.
+        await look.rest()
         painted.clear()
         await look.press("colon")
         assert sorted(painted) == list(range(len(painted)))

@@ -366,9 +366,8 @@ class UnendedSpans:
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
         is_again = following is not None and not following.is_over
-        # Of a call that an actor took with it, its caller heard no more than that it couldn't be reached.
-        says_more = told.outcome in {CallOutcome.FAILED, CallOutcome.WORKER_DIED}
-        ended = self._exit_of(row) if says_more else None
+        # Of a call that a process took with it, its caller heard no more than that it was gone, or out of reach.
+        ended = self._exit_of(row) if told.is_of_process else None
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 

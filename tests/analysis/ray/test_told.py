@@ -631,8 +631,7 @@ def test_a_part_that_is_the_least_is_no_cause(tmp_path: Path, ms: int, said: Wai
     (tmp_path / "7.txt").write_bytes(file_of([call]))
     worker = file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)])
     (tmp_path / f"node-9-{EPOCH_NS // 1_000_000}.jsonl").write_bytes(worker)
-    at = {"1": 1_500 - ms, "2": 1_500 - ms, "5": 1_500 - ms, "8": 1_500 - ms}
-    states = {state: EPOCH_NS + 1_000_000 * each for state, each in at.items()}
+    states = dict.fromkeys("1258", EPOCH_NS + 1_000_000 * (1_500 - ms))
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
     store = load_store(tmp_path)
     (row,) = calls_of(store).first_attempts.tolist()

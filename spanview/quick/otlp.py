@@ -149,6 +149,14 @@ class OtlpScanner:
         ends_of_front = np.array([data.find(_ATTRIBUTES, begin, end) for begin, end in bounds]) + len(_ATTRIBUTES)
         statuses = self._fronts.find(buffer, places, ends_of_front)
         fits &= usual(columns) & (statuses != NO_NUMBER)
+        # What a front lacks may come behind the attributes.
+        for key, are_lacking in (
+            (b'"parentSpanId"', columns["parent_id"] == 0),
+            (b'"kind":', columns["kind"] == 0),
+            (b'"endTimeUnixNano"', columns["end_ns"] == NO_TIME),
+        ):
+            for index in np.flatnonzero(fits & are_lacking).tolist():
+                fits[index] = data.find(key, int(ends_of_front[index]), int(ends[index])) < 0
         last, before = (buffer[ends - _PLAIN_END.width - distance] for distance in (1, 3))
         are_plain = fits & (last != ord("{")) & _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_front)
         # Without its last brackets, a line with events ends as one without events does.

@@ -204,6 +204,30 @@ def test_ends_that_are_not_quite_those_of_one_span(
     _compare(tmp_path)
 
 
+@pytest.mark.parametrize("has_status", [True, False])
+@pytest.mark.parametrize("events", [[], [_EVENT]])
+@pytest.mark.parametrize("key", ["parentSpanId", "kind", "endTimeUnixNano"])
+def test_what_comes_behind_the_attributes(
+    key: str, events: list[dict[str, Any]], *, has_status: bool, tmp_path: Path
+) -> None:
+    """A parent, kind or end counts wherever a span has it."""
+    build = Builder()
+    lines = [json.loads(otlp_line(build.span("a", service="s", parent=9))) for _ in range(3)]
+    for at, line in enumerate(lines):
+        (span,) = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        span |= {"kind": 3, "events": events}
+        if not has_status:
+            span.pop("status", None)
+        if at:
+            span[key] = span.pop(key)
+        if at == 1:
+            span["events"] = span.pop("events")
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    store = load(tmp_path, quick_from=0)
+    assert [len({*column}) for column in (store.spans.parent_id, store.spans.kind)] == [1, 1]
+    _compare(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["a", "ab"])
 def test_a_record_of_go_inside_a_torn_line(name: str, tmp_path: Path) -> None:
     """It is seen by its trace id, at an even place and at an odd one, which Go calls `TraceID`."""

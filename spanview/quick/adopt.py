@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places, Words
     from spanview.index.intake import Intake
     from spanview.index.slots import Slots
+    from spanview.index.store import Store
+    from spanview.quick.processes import BlockReport
     from spanview.quick.rows import ScannedRows
 
 Rows32: TypeAlias = "NDArray[np.uint32]"
@@ -47,6 +49,14 @@ class Adopted:
         self._names = np.empty(0, np.uint32)
         self._services = np.empty(0, np.uint32)
         self._processes: list[str] = []
+
+    def take_all(self, store: Store, rows: ScannedRows, report: BlockReport) -> None:
+        """Take spans, and what was found in addition to them."""
+        # These say where the documents are that several rows share.
+        for number, batch in report.batches:
+            store.add(self._source_of(number), batch)
+        self.take_texts(report.names, report.services, report.processes)
+        self.take(rows)
 
     def take_texts(self, names: list[str], services: list[str], processes: list[str]) -> None:
         """Take the texts that are new since the last time."""

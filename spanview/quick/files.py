@@ -93,3 +93,18 @@ class QuickFile:
                     raise
                 time.sleep(_RETRY_PAUSE_S)
         return 0
+
+
+class ReadBytes(QuickFile):
+    """Bytes of a file that were read already, from an offset on where a record begins."""
+
+    def __init__(self, source: int, data: bytes, offset: int) -> None:
+        super().__init__(source, lambda: -1, offset)
+        self._data, self._begin = data, offset
+
+    def read_into(self, view: memoryview) -> int:
+        """Copy the next bytes; return how many."""
+        piece = memoryview(self._data)[self.offset - self._begin :][: len(view)]
+        view[: len(piece)] = piece
+        self.is_read = self.offset + len(piece) == self._begin + len(self._data)
+        return len(piece)

@@ -113,13 +113,18 @@ def scan(
             offsets.update([block[2].under_way] if block[2].under_way else [])
     # What is left if processes were killed, perhaps for their memory, is read here.
     if remaining:
-        work = _Work(ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS), options)
+        work = Scanning(new_rows(), options)
         for report in work.scan(file for file in _files(openers, offsets) if file.source in remaining):
             yield processes, work.pages.rows, report
             work.pages.rows.count = 0
 
 
-class _Work:
+def new_rows() -> ScannedRows:
+    """Return a block of this process's own."""
+    return ScannedRows(bytearray(BLOCK_ROWS * ROW_BYTES), BLOCK_ROWS)
+
+
+class Scanning:
     """The scanning of files."""
 
     def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
@@ -316,7 +321,7 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
             yield from files[slice(*struct.unpack(_RANGE_FORMAT, run))]
 
     blocks = shared.blocks()
-    work = _Work(blocks[0], options)
+    work = Scanning(blocks[0], options)
     with suppress(EOFError, ConnectionError):
         for sent, report in enumerate(work.scan(taken()), 1):
             pipe.send(((sent - 1) % _BLOCKS_PER_PROCESS, work.pages.rows.count, report))

@@ -10,7 +10,7 @@ tail          one file, read once or while it grows, and those that are held ope
 unpacking     gzip and zstd, piece by piece
 reading       from one file's or stream's bytes into the store
 packed        compressed files, read as they grow
-quickly       large folders, scanned by several processes
+quickly       large folders, scanned by several processes, and what comes in large amounts
 kept          the index of a large folder, kept for the next session
 session       PATHs into a store, once or for as long as they change
 follow        hints of changes, and a search all the same

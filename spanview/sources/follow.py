@@ -25,6 +25,9 @@ _POLLING_TIME_SHARE: Final = 0.1
 _STEP_MS: Final = 12
 _DEBOUNCE_MS: Final = 20
 """Where several processes write all the time, a hint waits for the next ones no longer."""
+_MANY_BYTES: Final = 1 << 20
+"""A look that finds so many is followed by the next one after a while: what comes in a few large pieces costs half."""
+_REST_S: Final = 0.1
 _MAX_WATCHED_FOLDERS: Final = 256
 _MAX_HINTED_PATHS: Final = 1024
 _FIRST_RETRY_S: Final = 0.5
@@ -176,6 +179,8 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
             due = clock()
         changes.is_polling = watcher.failed or watcher.is_deaf
         yield changes
+        if changes.bytes >= _MANY_BYTES and not changes.has_more:
+            stop.wait(_REST_S)
         hints = set()
         while not hints and not stop.is_set() and clock() < due:
             hints = watcher.wait(max(0.0, due - clock()))

@@ -6,20 +6,30 @@ It pays only above some size, because numpy and the processes take time to start
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spanview.quick.cores import process_count
 from spanview.sources.details import open_file, reason_of
 from spanview.sources.terms import WorkerStart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from spanview.quick.files import QuickFile
     from spanview.quick.processes import BlockReport, ReadFile
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
     from spanview.sources.tail import FileTail
+
+
+_LESS: Final = 24
+"""What is new is scanned from so many times fewer bytes on than a folder."""
+_MAX_GROWN_BYTES: Final = 1 << 20
+"""Bytes of one file that are scanned with others."""
+_MAX_WAITING_BYTES: Final = 8 << 20
+"""Bytes of all files that wait to be scanned."""
 
 
 def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], list[FoundFile]]:
@@ -29,6 +39,22 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
     if sum(file.size for file in quick) < least or not hasattr(os, "preadv"):
         return [], [*files]
     return quick, [file for file in files if file.content != file.size]
+
+
+def pays(tails: Iterable[FileTail], *, least: int) -> bool:
+    """Tell whether so much is new in some files that it is scanned together.
+
+    Args:
+        least: Bytes of a folder from which on that is scanned; nothing needs to be started for this.
+    """
+    grown = 0
+    for tail in tails:
+        # What can't be read is reported when it is.
+        with suppress(OSError):
+            grown += tail.growth
+        if grown * _LESS >= least:
+            return hasattr(os, "preadv")
+    return False
 
 
 def load_quickly(
@@ -63,15 +89,71 @@ def load_quickly(
 
         if worker not in adopted:
             adopted[worker] = Adopted(reading.store.intake, noted.source_of)
-        # These say where the documents are that several rows share.
-        for number, batch in report.batches:
-            reading.store.add(noted.source_of(number), batch)
-        adopted[worker].take_texts(report.names, report.services, report.processes)
-        adopted[worker].take(rows)
+        adopted[worker].take_all(reading.store, rows, report)
         yield noted.count(report)
         if go_on is not None:
             for read in report.read:
                 yield from go_on(files[read.file], noted.source_of(read.file), read)
+
+
+class Growth:
+    """Scans what is new in files that grow, of many at once, in this process."""
+
+    def __init__(self, reading: Reading) -> None:
+        from spanview.quick.adopt import Adopted
+        from spanview.quick.files import ScanOptions
+        from spanview.quick.processes import Scanning, new_rows
+
+        options = reading.options
+        self._reading, self._store = reading, reading.store
+        self._scanning = Scanning(new_rows(), ScanOptions(options.cap, options.decodes_all, leaves_ends=True))
+        self._adopted = Adopted(self._store.intake, int)
+        self._read: dict[int, tuple[FileTail, bytes]] = {}
+        self._files: list[QuickFile] = []
+
+    def read(self, tails: Sequence[FileTail]) -> Iterator[tuple[int, bool]]:
+        """Read files on that have grown, live; yield the bytes of each, and whether there may be more."""
+        waiting = 0
+        for tail in tails:
+            data = self._reading.next_bytes(tail, live=True, is_first=True, most=_MAX_GROWN_BYTES)
+            if not data:
+                self._reading.flush(tail)
+                continue
+            if tail.can_be_scanned:
+                self._add(tail, data)
+                waiting += len(data)
+            else:
+                self._reading.decode(tail, data)
+            if waiting >= _MAX_WAITING_BYTES:
+                self._scan()
+                waiting = 0
+            if has_more := len(data) == _MAX_GROWN_BYTES:
+                tail.look_again()
+            yield len(data), has_more
+        self._scan()
+
+    def _add(self, tail: FileTail, data: bytes) -> None:
+        """Have the bytes that were read last of a file scanned, behind what is unfinished in it."""
+        from spanview.quick.files import ReadBytes
+
+        unread = tail.decoder.unread
+        self._read[tail.source] = tail, data
+        self._files.append(ReadBytes(tail.source, unread + data, tail.position - len(data) - len(unread)))
+
+    def _scan(self) -> None:
+        """Put what is new into the store."""
+        rows, lasts = self._scanning.pages.rows, dict[int, int]()
+        for report in self._scanning.scan(iter(self._files)):
+            places = [*zip(rows["source"].tolist(), rows["offset"].tolist(), strict=True)]
+            places += [(source, batch.offsets[-1]) for source, batch in report.batches if batch.offsets]
+            for source, offset in places:
+                lasts[source] = max(offset, lasts.get(source, 0))
+            self._adopted.take_all(self._store, rows, report)
+            rows.count = 0
+            for read in report.read:
+                tail, data = self._read.pop(read.file)
+                tail.take_scanned(data, lasts.get(read.file), read.decoder)
+        self._files.clear()
 
 
 class _Noted:

@@ -107,30 +107,45 @@ class Reading:
         Args:
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
-        store, source, spool = self.store, tail.source, self._details.spool
         total = 0
         while total <= most:
-            try:
-                offset, data = tail.read()
-            except OSError as error:
-                self.report_unreadable(tail.file.shown, reason_of(error))
-                return
-            if not total:
-                self._held.note(tail, has_grown=bool(data))
+            data = self.next_bytes(tail, live=live, is_first=not total)
             if not data:
                 return
-            if live:
-                if tail.decoder.unread and not tail.is_live:
-                    # The front of a record that the first reading saw in part.
-                    spool.write(source, tail.decoder.offset, tail.decoder.unread)
-                tail.is_live = True
-                spool.write(source, offset, data)
-            store.tallies.add_bytes(tail.file.shown, len(data))
-            for batch in tail.decode(data):
-                store.add(source, batch)
+            self.decode(tail, data)
             total += len(data)
             yield len(data)
         tail.look_again()
+
+    def decode(self, tail: FileTail, data: bytes) -> None:
+        """Decode the bytes that were read last of a file."""
+        for batch in tail.decode(data):
+            self.store.add(tail.source, batch)
+
+    def next_bytes(self, tail: FileTail, *, live: bool, is_first: bool, most: int = BLOCK_BYTES) -> bytes:
+        """Return what is next in a file; nothing where that can't be read.
+
+        Args:
+            live: Whether it is kept.
+            is_first: Whether it is the first piece that is read now.
+        """
+        spool, source = self._details.spool, tail.source
+        try:
+            offset, data = tail.read(most)
+        except OSError as error:
+            self.report_unreadable(tail.file.shown, reason_of(error))
+            return b""
+        if is_first:
+            self._held.note(tail, has_grown=bool(data))
+        if data and live:
+            if tail.decoder.unread and not tail.is_live:
+                # The front of a record that the first reading saw in part.
+                spool.write(source, tail.decoder.offset, tail.decoder.unread)
+            tail.is_live = True
+            spool.write(source, offset, data)
+        if data:
+            self.store.tallies.add_bytes(tail.file.shown, len(data))
+        return data
 
     def has_news(self, tail: FileTail, file: FoundFile | None = None) -> bool:
         """Tell whether a file has changed, as it was found just now, or as it is."""

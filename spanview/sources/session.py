@@ -15,13 +15,13 @@ from spanview.index.store import Store
 from spanview.sources.details import RecordReader, reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
-from spanview.sources.quickly import load_quickly, share
+from spanview.sources.quickly import Growth, load_quickly, pays, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from spanview.quick.processes import ReadFile
     from spanview.sources.kept import KeptIndex
@@ -56,6 +56,7 @@ class Session:
         self._at_rest: Listing | None = None
         """What the last search found, if there is nothing to do until that changes."""
         self._kept: KeptIndex | None = None
+        self._growth: Growth | None = None
         self._is_from_kept = False
 
     # -- the first reading -------------------------------------------------------------------------------------------
@@ -215,17 +216,19 @@ class Session:
         """
         changes = Changes()
         before = self._store.tallies.records
-        if hinted is None or not all(self._look_at_hinted(path, changes) for path in hinted):
+        if hinted is None or not self._look_at_hinted([*hinted], changes):
             self._search(changes)
         changes.spans = self._store.tallies.records - before
         return changes
 
-    def _look_at_hinted(self, path: str, changes: Changes) -> bool:
-        """Look at one path; return False where only a search can say what is there."""
-        self._at_rest = None
-        if path in self._tails:
-            self._look_at(self._tails[path], changes)
-            return True
+    def _look_at_hinted(self, paths: list[str], changes: Changes) -> bool:
+        """Look at some paths; return False where only a search can say what is there."""
+        self._at_rest = None if paths else self._at_rest
+        self._look_at_all([(self._tails[path], None) for path in paths if path in self._tails], changes)
+        return all(self._look_for(path, changes) for path in paths if path not in self._tails)
+
+    def _look_for(self, path: str, changes: Changes) -> bool:
+        """Look for a path that may be new; return False where only a search can say what is there."""
         if path in self._folders or os.path.basename(path).startswith("."):
             return True
         file = find_one(path, self._folders)
@@ -260,11 +263,9 @@ class Session:
         changes.bytes += sum(self._packed.read(packed))
         files = {file.real: file for file in plain}
         self._sort_out(files, listing.unsure, changes)
+        self._look_at_all([(self._tails[real], file) for real, file in files.items() if real in self._tails], changes)
         for real, file in files.items():
-            known = self._tails.get(real)
-            if known is not None:
-                self._look_at(known, changes, file)
-            else:
+            if real not in self._tails:
                 self._read_new(file, changes)
         self._reading.report_unheld(len(self._tails))
         is_at_rest = (
@@ -302,7 +303,7 @@ class Session:
             self._reading.let_go(tail)
             return
         before, quiet_since = changes.bytes, tail.quiet_since
-        tail = self._look_at(tail, changes)
+        (tail,) = self._look_at_all([(tail, None)], changes)
         grown, now = changes.bytes - before, time.monotonic()
         changes.bytes_left_behind += grown
         tail.quiet_since = now if grown or quiet_since is None else quiet_since
@@ -311,30 +312,47 @@ class Session:
         else:
             self._reading.let_go(tail)
 
-    def _look_at(self, tail: FileTail, changes: Changes, file: FoundFile | None = None) -> FileTail:
-        """Read what is new in a file; return its next generation where it was rewritten."""
+    def _look_at_all(self, pairs: Sequence[tuple[FileTail, FoundFile | None]], changes: Changes) -> list[FileTail]:
+        """Read what is new in files; return them, and the next generation of those that were rewritten.
+
+        Args:
+            pairs: Each file that is read, and what was found of it just now, if that was looked for.
+        """
+        looked_at = [self._look_at(*pair) for pair in pairs]
+        grown = [tail for tail, has_news in looked_at if has_news]
+        is_together = pays(grown, least=self.options.quick_from)
+        if is_together:
+            self._growth = self._growth or Growth(self._reading)
+            for count, has_more in self._growth.read(grown):
+                changes.bytes += count
+                changes.has_more = changes.has_more or has_more
+        for tail, has_news in looked_at:
+            before = changes.bytes
+            if has_news and not is_together:
+                self._read_news(tail, changes)
+            if has_news is not None and not (has_news and is_together) and changes.bytes == before:
+                self._reading.flush(tail)
+        return [tail for tail, _ in looked_at]
+
+    def _look_at(self, tail: FileTail, file: FoundFile | None) -> tuple[FileTail, bool | None]:
+        """Return a file, or its next generation if it was rewritten, and whether it may have news; None if unknown."""
         reading = self._reading
         try:
             has_news = reading.has_news(tail, file)
             was_rewritten = (has_news and tail.was_rewritten()) or reading.was_changed_inside(tail)
         except FileNotFoundError:
             # It vanished between search and look; the next search lets it go.
-            return tail
+            return tail, None
         except OSError as error:
             reading.report_unreadable(tail.file.shown, reason_of(error))
             tail.look_again()
-            return tail
+            return tail, None
         if was_rewritten:
             is_known = self._tails.get(tail.file.real) is tail
             tail = reading.begin_again(tail)
             if is_known:
                 self._tails[tail.file.real] = tail
-        before = changes.bytes
-        if has_news or was_rewritten:
-            self._read_news(tail, changes)
-        if changes.bytes == before:
-            reading.flush(tail)
-        return tail
+        return tail, has_news or was_rewritten
 
     def _read_news(self, tail: FileTail, changes: Changes) -> None:
         before = changes.bytes

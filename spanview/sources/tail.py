@@ -84,6 +84,8 @@ class FileTail:
         self._stamped_at = 0.0
         self._is_trusted = False
         self._is_flushed = True
+        self._flushed_at = -1
+        """The decoder's offset when the file was quiet last."""
         self.is_live = False
         """Whether what is read of it is kept in the spool."""
         self.hold()
@@ -229,8 +231,24 @@ class FileTail:
         compared, self._uncompared = self._uncompared[:_MAX_BLOCKS_COMPARED], self._uncompared[_MAX_BLOCKS_COMPARED:]
         return not self._blocks.are_in(self.hold(), compared)
 
-    def read(self) -> tuple[int, bytes]:
-        """Return the next bytes, at most `BLOCK_BYTES`, and where they begin; holes are passed over.
+    @property
+    def growth(self) -> int:
+        """How many bytes are there that weren't read yet.
+
+        Raises:
+            OSError: The file can't be opened again.
+        """
+        return os.fstat(self.hold()).st_size - self.position
+
+    @property
+    def can_be_scanned(self) -> bool:
+        """Whether what begins at the decoder's offset is decoded as if nothing had come before it."""
+        # What was waiting when the file was quiet isn't cut as if all came at once.
+        was_waiting = self.decoder.waiting and self.decoder.offset == self._flushed_at
+        return self.decoder.is_clean and not was_waiting and not self._passed
+
+    def read(self, most: int = BLOCK_BYTES) -> tuple[int, bytes]:
+        """Return the next bytes, so many at most, and where they begin; holes are passed over.
 
         No bytes come at the end of the file, and where it was rewritten just now.
 
@@ -240,7 +258,7 @@ class FileTail:
         stamp, self._stamp = self._stamp, None
         for left in reversed(range(self._attempts)):
             try:
-                data = self._read_block()
+                data = self._read_block(most)
                 # Looked at afterwards: between a look and a read it could be cut and grow again beyond the position.
                 if data and self.was_rewritten():
                     data = b""
@@ -258,9 +276,9 @@ class FileTail:
         self._is_flushed = self._is_flushed and not data
         return offset, data
 
-    def _read_block(self) -> bytes:
+    def _read_block(self, most: int) -> bytes:
         descriptor = self.hold()
-        data = read_at(descriptor, BLOCK_BYTES, self.position)
+        data = read_at(descriptor, most, self.position)
         # Holes are asked for only where there may be one: on some file systems that is slow.
         while data[-1:] == b"\0" and _has_holes(descriptor):
             content = data.rstrip(b"\0")
@@ -274,26 +292,44 @@ class FileTail:
                 # Either only a hole is left, or this file system doesn't report holes.
                 return b"" if error.errno == errno.ENXIO else data
             # Meanwhile the hole may have been written to.
-            reread = read_at(descriptor, min(BLOCK_BYTES, max(1, hole - self.position)), self.position)
+            reread = read_at(descriptor, min(most, max(1, hole - self.position)), self.position)
             if hole > self.position + len(data) or reread.strip(b"\0"):
                 return reread
             self._passed.append(self.decoder.skip(data_start - self.position))
             self.position = data_start
-            data = read_at(descriptor, BLOCK_BYTES, data_start)
+            data = read_at(descriptor, most, data_start)
         return data
 
     def decode(self, data: bytes) -> list[Batch]:
         """Return the spans that the bytes just read complete."""
         start, decoded, unread = self.position - len(data), self.decoder.offset, self.decoder.unread_parts
         batch = self.decoder.feed(data)
-        if batch.offsets:
-            last = batch.offsets[-1]
+        last = batch.offsets[-1] if batch.offsets else None
+        if last is not None and last < start:
+            start, data = decoded, b"".join([*unread, data])
+        self._note_last(last, start, data)
+        return self._with_passed(batch)
+
+    def _note_last(self, last: int | None, start: int, data: bytes) -> None:
+        """Note what is compared, of bytes from an offset on, and where the last record among them begins."""
+        if last is not None:
             self._checked = Stretch(last)
-            record = data[last - start :] if last >= start else b"".join([*unread, data])[last - decoded :]
-            self._checked.extend(last, record, BLOCK_BYTES)
+            self._checked.extend(last, data[last - start :], BLOCK_BYTES)
         else:
             self._checked.extend(start, data, BLOCK_BYTES)
-        return self._with_passed(batch)
+
+    def take_scanned(self, data: bytes, last: int | None, decoder: Decoder | None) -> None:
+        """Go on after the bytes just read were scanned, behind what was unfinished before them.
+
+        Args:
+            last: Where the last record begins that they complete; None for none.
+            decoder: What has what is unfinished now; None for nothing.
+        """
+        start = self.position - len(data)
+        if last is not None and last < start:
+            start, data = self.decoder.offset, self.decoder.unread + data
+        self._note_last(last, start, data)
+        self.decoder = decoder or Decoder(cap=self._cap, offset=self.position)
 
     def _with_passed(self, batch: Batch) -> list[Batch]:
         batches, self._passed = [*self._passed, batch], []
@@ -309,7 +345,9 @@ class FileTail:
         if self._is_flushed or not self.decoder.waiting:
             return None
         self._is_flushed = True
-        return self.decoder.tail()
+        batch = self.decoder.tail()
+        self._flushed_at = self.decoder.offset
+        return batch
 
 
 class HeldOpen:

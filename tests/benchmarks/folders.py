@@ -27,9 +27,12 @@ import os
 import random
 import re
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry.sdk.resources import Resource
@@ -43,8 +46,7 @@ from spanview.ray.lines import frame_of, line_of
 from .figures import KEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 VERSION: Final = 1
 """To be counted up when other folders are made; those of before are made anew."""
@@ -64,6 +66,9 @@ _PID, _WORKER_ID, _INSTANCE_ID = "e1" * 4, "f1" * 28, "a2" * 16
 _NODE_ID: Final = "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495"
 _LOG_LINES: Final = 20_000
 _START_NS, _END_NS = 1_111_111_111_111_111_000, 1_222_222_222_222_222_000
+
+
+_FIRST_DIGIT: Final = re.compile(rb'("trace_id": "0x).')
 
 
 class Role(StrEnum):
@@ -287,6 +292,18 @@ def _alone(chance: random.Random, until_us: int) -> _Written:
     start, driver, function = chance.randrange(_STARTED_US, until_us), chance.randrange(4), chance.randrange(_FUNCTIONS)
     trace_id, span_id = chance.getrandbits(128), chance.getrandbits(64) | 1
     return _Written(start + 150, start, driver, function, Role.SUBMITTED, False, trace_id, span_id, 0)
+
+
+@contextmanager
+def repeated(folder: Path, times: int) -> Iterator[Path]:
+    """Yield a folder, which isn't kept, of what an indented one holds, so many times (16 at most), in other traces."""
+    with TemporaryDirectory() as scratch:
+        for path in sorted(folder.iterdir()):
+            text = path.read_bytes()
+            for number in range(times):
+                other = _FIRST_DIGIT.sub(b"\\g<1>%x" % number, text)
+                Path(scratch, f"{number}-{path.name}").write_bytes(other)
+        yield Path(scratch)
 
 
 def late_span(process: int, task: int, layout: Text) -> str:

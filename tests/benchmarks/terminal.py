@@ -61,6 +61,11 @@ class Terminal:
             os.waitpid(self._process, 0)
         os.close(self._screen)
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process
+
     def read(self, seconds: float) -> bytes:
         """Return what is written within some seconds; empty where nothing is."""
         ready, _, _ = select.select([self._screen], [], [], seconds)

@@ -162,6 +162,28 @@ def test_what_is_followed_is_decoded_too(folder: Path) -> None:
     assert all(state.following for state in states)
 
 
+def test_what_comes_is_decoded_in_the_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So much of it comes at once that it is scanned, too; it is decoded when less comes."""
+    monkeypatch.setattr(feed, "_MANY_SPANS", 10)
+    build, path = Builder(), folder / "0.json"
+    damaged = file_of([build.span("new", trace=77, attributes={"key": "value"})]).replace(b'"value"', b'"val"ue')
+    with _fed(folder, follow=True) as (store, states, _):
+        deadline = time.monotonic() + 30
+        while (len(_lost(store)) != 1 or not states[-1].following) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        with path.open("ab") as file:
+            usual = [file_of([build.span("new", trace=77)]) for _ in range(50)]
+            file.write(b"".join([*usual[:25], damaged, *usual[25:]]))
+        while len(_lost(store)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        # What is gone from the disk was kept.
+        path.write_bytes(b"")
+        rows = [row for row in range(100, len(store.spans)) if row != _lost(store)[-1]]
+        assert [store.span(row).name for row in rows] == ["new"] * 50
+    assert (len(store.spans), len(_lost(store))) == (151, 2)
+    assert all(state.following for state in states)
+
+
 def test_what_is_waited_for(folder: Path, tmp_path: Path) -> None:
     """A PATH that isn't there is waited for only while none of them is; what is followed is no waiting."""
     (tmp_path / "empty").mkdir()

@@ -23,6 +23,8 @@ _FIRST_ROWS_S: Final = 1.0
 """So long the reading waits at most until its first rows are on the screen."""
 _AT_REST_S: Final = 0.5
 """So long what was read last has the processor to itself, until it is on the screen."""
+_MANY_SPANS: Final = 10_000
+"""Where so many come each second, what was scanned of them isn't decoded: first of all they are shown."""
 _SWITCH_S: Final = 0.001
 """How long the reading thread may keep the interpreter to itself: keys stay quick while a gigabyte loads."""
 
@@ -56,6 +58,8 @@ class Feed:
         self._listener: Callable[[FeedState], object] | None = None
         self._is_heard = threading.Event()
         self._stop = threading.Event()
+        self._proven = 0
+        """So many rows were decoded, or needn't be."""
         self._shown = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spanview-feed", daemon=True)
 
@@ -126,32 +130,38 @@ class Feed:
         self._check(session)
 
     def _check_beside(self, session: Session) -> None:
+        """Decode what was scanned at first, and then what is scanned of what comes, when less of it comes."""
         try:
             self._check(session)
+            while not self._stop.wait(_AT_REST_S):
+                if self.state.spans_per_second < _MANY_SPANS:
+                    self._prove()
         except Exception as error:  # noqa: BLE001 - the top of a thread; the following goes on
             detail = f"the checking of what was scanned ended: {error}"
             self.store.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def _check(self, session: Session) -> None:
         """Decode what was scanned only, while everything is on the screen already."""
-        if (
-            session.is_proven
-            or not (self.store.intake.scanned or self.store.intake.moved)
-            or self._stop.wait(_AT_REST_S)
-        ):
+        if session.is_proven or self._stop.wait(_AT_REST_S) or not self._prove() or self._follow:
             return
+        self._tell(FeedState(loading=False))
+        session.keep(is_proven=True)
+
+    def _prove(self) -> bool:
+        """Decode what was scanned since the last time; tell whether there was anything, and all of it was decoded."""
+        count, told_at = len(self.store.spans), time.monotonic()
+        if count == self._proven or not (self.store.intake.scanned or self.store.intake.moved):
+            return False
         from spanview.quick.proof import prove
 
-        count, told_at = len(self.store.spans), time.monotonic()
-        for left in prove(self.store):
+        for left in prove(self.store, self._proven):
             if self._stop.is_set():
-                return
+                return False
             if not self._follow and time.monotonic() - told_at >= _UPDATE_INTERVAL_S:
                 told_at = time.monotonic()
                 self._tell(FeedState(loading=False, to_check=left / count))
-        if not self._follow:
-            self._tell(FeedState(loading=False))
-            session.keep(is_proven=True)
+        self._proven = count
+        return True
 
     def _keep_reading(self, session: Session) -> None:
         from spanview.sources.follow import Watcher, follow

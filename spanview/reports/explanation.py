@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -549,7 +550,10 @@ class _Explanation:
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
                 text += f", {reason_text(self._store, reason)}"
-                text += self._within(tree, until, reason.row, stretch) if reason.row in tree.rows else ""
+                if reason.is_behind and (before := self._known.wait_reason_of(reason.row)) is not None:
+                    text += f" {reason_text(self._store, before)}"
+                elif reason.row in tree.rows:
+                    text += self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
             if unended is not None or stretch.doubt:
@@ -623,13 +627,15 @@ class _Explanation:
         left_out = [number for number, text in enumerate(self._texts) if text in generators]
         left_out += uncounted_names(self._store)
         of_name = np.repeat(counts, counts)
-        is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
+        # It may have waited for its calls.
+        surely = own - _waits_below(forest)[order]
+        is_unusual = (of_name >= _LEAST_USUAL) & (surely >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
         # Of what awaited something without an end nobody knows how long it ran itself.
         is_unusual &= forest.sums_below(forest.of("end_ns") == NO_TIME)[order] == 0
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
         of_traces = forest.traces[order]
-        is_unusual &= own - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
+        is_unusual &= surely - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
         places = np.flatnonzero(is_unusual)
         seen = set[int]()
         for place in places[np.argsort(medians[places] - own[places], kind="stable")].tolist():
@@ -990,6 +996,17 @@ def _spent(function: Function) -> dict[str, int]:
         f"{bound}{{}} between attempts": 0 if is_constructor else sum(function.retries_ns),
         "{} after attempts without an end began": 0 if is_constructor else sum(function.unended_ns),
     }
+
+
+def _waits_below(forest: Forest) -> NDArray[np.float64]:
+    """Return how long the calls of each span waited in all, in nanoseconds; without end where one left no attempt."""
+    kinds, starts, ends = (forest.of(column) for column in ("kind", "start_ns", "end_ns"))
+    began, waits = np.full(len(forest), np.inf), np.zeros(len(forest))
+    below = forest.parents >= 0
+    attempts, calls = np.flatnonzero(below & (kinds == CONSUMER)), np.flatnonzero(below & (kinds == PRODUCER))
+    np.minimum.at(began, forest.parents[attempts], starts[attempts])
+    np.add.at(waits, forest.parents[calls], np.maximum(0, began[calls] - ends[calls]))
+    return waits
 
 
 def _taken(calls: Calls) -> NDArray[np.float64]:

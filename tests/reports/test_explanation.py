@@ -174,6 +174,21 @@ def test_what_is_unusual_is_compared_with_its_name(tmp_path: Path) -> None:
     assert [row["duration_ns"] for row in document["rows"] if row["topic"] == "unusual"] == [812_000]
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool) -> None:
+    """As for an actor's turn, which is no time of its own, though no span covers it."""
+    build, documents = Builder(), []
+    for number in range(1, 9):
+        last = number == 8
+        documents.append(build.span("client", trace=number, span=10 * number, start=0, duration=900 if last else 30))
+        call: dict[str, Any] = {"trace": number, "span": 10 * number + 1, "parent": 10 * number}
+        documents.append(build.span("f ray.remote", start=2, duration=2, kind="PRODUCER", **call))
+        ran: dict[str, Any] = {"trace": number, "span": 10 * number + 2, "parent": 10 * number + 1, "kind": "CONSUMER"}
+        documents.append(build.span("f ray.remote_worker", start=880 if last and waits else 6, duration=10, **ran))
+    found = texts(explained(folder_of(tmp_path, documents)), "unusual")
+    assert [text.partition(" ")[0] for text in found] == [] if waits else ["client"]
+
+
 def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
     """Of a query or a time, what shows more is limited by it; of one trace, by its id."""
     build = Builder()
@@ -535,6 +550,104 @@ def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:
     document = explained(folder_of(tmp_path, spans))
     *told, more = texts(document, "failed")
     assert (len(told), more) == (8, "2 more, of which something else is said")
+
+
+def test_a_caller_may_await_what_never_ran(tmp_path: Path) -> None:
+    """Also where nothing that was called has run: that it itself ran until then is likely."""
+    build = Builder()
+    documents = [
+        build.span("main", span=1, start=0, duration=90_000),
+        build.span("f ray.remote", span=2, parent=1, start=10, duration=5, kind="PRODUCER"),
+    ]
+    rows = explained(folder_of(tmp_path, documents))["rows"]
+    said = [(row["text"], row["certainty"]) for row in rows if "running main" in row["text"]]
+    assert said[-1] == ("at +15 µs: 90.0 ms running main (main may have awaited calls)", "likely")
+    assert {certainty for _, certainty in said} == {"likely"}
+
+
+def test_a_call_that_has_finished_may_not_have_run(tmp_path: Path) -> None:
+    """Ray has a call of an actor that exited as finished: that says neither that it ran nor that tracing skips it."""
+    task = "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = Builder().span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    line = line_of(task, {"1": EPOCH_NS, "2": EPOCH_NS + 1_000, "11": EPOCH_NS + 50_000})
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    document = explained(folder_of(tmp_path, [call]))
+    assert texts(document, "unseen") == [
+        "The only call has no attempt: finished, as Ray says, which doesn't say that it ran (A.f)"
+    ]
+
+
+def test_all_that_a_dead_process_ran_is_lost(tmp_path: Path) -> None:
+    """Also far away: where Ray says that the process of an attempt died, what had begun below it ended with it."""
+    task, far = "35" * 8 + "0a" * 16, {"host.name": "elsewhere", "process.pid": 7}
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    build = Builder()
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    more: dict[str, Any] = {"duration": None, "resource": far}
+    ran = build.span("f ray.remote_worker", span=2, parent=1, start=20, kind="CONSUMER", attributes=ids, **more)
+    below, later = (build.span("inner", span=start, parent=2, start=start, **more) for start in (30, 90))
+    (tmp_path / "7.txt").write_bytes(file_of([ran, below, later]))
+    line = line_of(task, {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 50_000}, error="WORKER_DIED")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    document = explained(folder_of(tmp_path, [call]))
+    assert texts(document, "unseen") == [
+        "3 records have no end: 2 were lost with their processes, 1 is of an unknown process"
+    ]
+    assert texts(document, "failed") == [
+        "f failed: its worker died, as Ray says",
+        "inner was lost: its process (pid 7) has ended, as Ray says",
+    ]
+
+
+def test_why_an_actor_was_never_made(tmp_path: Path) -> None:
+    """That it was killed before a worker had got it is known of the actor."""
+    actor = "0b" * 16
+    task = "ff" * 8 + actor
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24, "ray.actor_id": actor}
+    call = Builder().span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    line = line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}, error="WORKER_DIED", kind="ACTOR_CREATION_TASK")
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    died = {"actor_died_error_context": {"error_message": "The actor is dead because it was killed by `ray.kill`."}}
+    data = {"actor_id": base64.b64encode(bytes.fromhex(actor)).decode(), "state": "DEAD", "death_cause": died}
+    event = {"event_data": data, "source_type": "EXPORT_ACTOR", "timestamp": EPOCH_NS // 10**9}
+    (tmp_path / "event_EXPORT_ACTOR.log").write_text(json.dumps(event) + "\n")
+    assert texts(explained(folder_of(tmp_path, [call])), "failed") == [
+        "A.__init__ failed: its actor died (it was killed by `ray.kill`) before a worker had got it, as Ray says"
+    ]
+
+
+def test_what_an_actor_was_to_run_first(tmp_path: Path) -> None:
+    """It waited for its arguments: for most of the wait behind it the actor ran nothing."""
+    build, actor = Builder(), {"process.pid": 8}
+    states = {
+        "A.__init__": ("ACTOR_CREATION_TASK", 0, 1, 2, 10),
+        "A.f": ("ACTOR_TASK", 20, 2_000, 2_001, 2_002),
+        "A.g": ("ACTOR_TASK", 30, 31, 2_032, 2_093),
+    }
+    documents, attempts, lines = [], [], list[bytes]()
+    for number, (name, (kind, made, ready, sent, runs)) in enumerate(states.items(), 1):
+        task = f"{number:016x}" + "0a" * 16
+        ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        more: dict[str, Any] = {"trace": number, "attributes": ids | {"ray.remote": "actor"}}
+        called: dict[str, Any] = {"span": 2 * number, "start": 1_000 * made, "duration": 5, "kind": "PRODUCER"}
+        documents.append(build.span(f"{name} ray.remote", **called, **more))
+        ran: dict[str, Any] = {
+            "span": 2 * number + 1,
+            "parent": 2 * number,
+            "start": 1_000 * runs + 50,
+            "kind": "CONSUMER",
+        }
+        attempt = build.span(f"{name} ray.remote_worker", duration=90_000, resource=actor, **ran, **more)
+        attempts.append(attempt)
+        times = {"1": made, "2": ready, "5": sent, "8": runs, "11": runs + 91}
+        lines.append(line_of(task, {state: EPOCH_NS + 10**6 * ms for state, ms in times.items()}, kind=kind, name=name))
+    (tmp_path / "8.txt").write_bytes(file_of(attempts))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    folder = folder_of(tmp_path, documents)
+    (trace,) = {row["trace_id"] for row in explained(folder, "--by", "ray")["rows"] if "of A.g took" in row["text"]}
+    (said,) = [text for text in texts(explained(folder, "--trace", trace), "time") if text.startswith("at +5 µs")]
+    assert said.endswith("for its actor: A.f was to run first, and waited too for its arguments")
 
 
 def test_what_ray_says_never_ran_leaves_no_doubt() -> None:

@@ -128,7 +128,7 @@ class Doubted:
         self._texts_of: dict[tuple[int, ...], list[str]] = {}
         self.stretches = np.zeros(len(nodes), np.bool_)
         submits, runs = numbers_of_calls(names)
-        if not submits or not runs:
+        if not submits:
             return
         count, kinds, of_names = len(trees.tree.rows), trees.of("kind"), trees.of("name")
         self._are_attempts = (kinds == CONSUMER) & np.isin(of_names, [*runs])

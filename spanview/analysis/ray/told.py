@@ -400,7 +400,7 @@ class ToldOutcome(NamedTuple):
     text: str
     """In a clause, of what waits or runs, or did, without its subject, `waits for 1 GPU`; with texts from files."""
     was_sent: bool
-    """Whether it, or an attempt before, was sent to a worker, and may have run."""
+    """Whether it, or an attempt before, was sent to a worker, and may have run; if it finished, whether it ran."""
     is_over: bool = True
     """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
     failed_ns: int = NO_STATE
@@ -455,6 +455,9 @@ _BY_ERROR: Final = {
     "TASK_EXECUTION_EXCEPTION": (CallOutcome.FAILED, "it failed"),
 }
 _FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=True)
+_NOT_SEEN_TO_RUN: Final = _FINISHED._replace(was_sent=False)
+"""Of what its actor had when it exited: it never ran, or the actor took what it wrote of that with it."""
+UNSENT: Final = "it failed before a worker had got it"
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
@@ -483,7 +486,8 @@ def _outcomes_of(store: Store, told: ToldTasks, calls: Places, indices: Places) 
         # Ray gives up the tasks of a process that died; an actor runs on what it has got.
         is_left &= np.isin(copy_of(store.spans.process)[calls], [*dead_processes(store)])
     for index, done, left in zip(indices.tolist(), is_done.tolist(), is_left.tolist(), strict=True):
-        yield _FINISHED if done else _outcome_of(tasks, index, is_left=left)
+        has_run = tasks["runs"][index] != NO_STATE
+        yield (_FINISHED if has_run else _NOT_SEEN_TO_RUN) if done else _outcome_of(tasks, index, is_left=left)
 
 
 def dead_processes(store: Store) -> dict[int, int]:
@@ -600,7 +604,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
     if error == "WORKER_DIED" and tasks["sent"][index] == tasks["runs"][index] == NO_STATE:
         # As where the runtime environment of an actor can't be set up.
-        outcome, text = CallOutcome.FAILED, "it failed before a worker had got it"
+        outcome, text = CallOutcome.FAILED, UNSENT
     elif error == "ACTOR_DIED":
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"

@@ -229,6 +229,8 @@ class UnendedSpans:
         """What was found lost or stopped, by row."""
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
+        self._dead_at: tuple[tuple[int, int], Mapping[int, int]] = (-1, -1), {}
+        """The same of what `_dead` returns."""
         self._calls: dict[int, _TraceCalls] = {}
         """By trace."""
 
@@ -244,24 +246,7 @@ class UnendedSpans:
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
         if len(self._calls) > MAX_UNENDED:
             self._calls.clear()
-        known = {row: self._with_call(row, span) for row, span in found.items() if span.fate is not Fate.RUNS}
-        return found | known | self._told_by_deaths({row: span for row, span in known.items() if not span.is_told})
-
-    def _told_by_deaths(self, unended: Mapping[int, Unended]) -> dict[int, Unended]:
-        """Return which of some spans had ended at the latest when their process had died, as Ray says."""
-        spans = self._store.spans
-        lost = [row for row, span in unended.items() if span.fate is Fate.LOST and spans.kind[row] != CONSUMER]
-        if not lost or self._store.ray is None:
-            return {}
-        from spanview.analysis.ray.told import dead_processes
-
-        dead = dead_processes(self._store)
-        times = {row: dead.get(spans.process[row], NO_TIME) for row in lost}
-        return {
-            row: replace(unended[row], told_ns=ns, seen_ns=min(unended[row].seen_ns, ns))
-            for row, ns in times.items()
-            if ns != NO_TIME and ns >= spans.start_ns[row]
-        }
+        return {row: span if span.fate is Fate.RUNS else self._with_call(row, span) for row, span in found.items()}
 
     def _with_call(self, row: int, span: Unended) -> Unended:
         """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
@@ -353,9 +338,16 @@ class UnendedSpans:
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
 
     def _by_ray(self, row: int, pid: int, seen_ns: int) -> Unended | None:
-        """Return what Ray's own events say became of an attempt that didn't finish; None where they say nothing."""
-        if self._store.ray is None or self._store.spans.kind[row] != CONSUMER:
+        """Return what Ray's own events say became of what didn't finish; None where they say nothing."""
+        if self._store.ray is None:
             return None
+        if self._store.spans.kind[row] != CONSUMER:
+            # Ray says when its process died: it had ended then at the latest.
+            told_ns, ended = self._dead.get(self._store.spans.process[row], NO_TIME), self._exit_of(row)
+            if told_ns == NO_TIME or told_ns < self._store.spans.start_ns[row] or (ended and ended.is_in_order):
+                return None
+            reason = f"its process (pid {pid}) has ended, as Ray says" if ended is None else _ended_text(pid, ended)
+            return Unended(Fate.LOST, reason, pid, seen_ns=min(seen_ns, told_ns), told_ns=told_ns)
         from spanview.analysis.ray.told import CallOutcome, outcomes_from
 
         told, following = outcomes_from(self._store, row, self._call_of(row))
@@ -370,6 +362,17 @@ class UnendedSpans:
         ended = self._exit_of(row) if told.is_of_process else None
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
+
+    @property
+    def _dead(self) -> Mapping[int, int]:
+        """When processes died while they ran something, as Ray says, by number."""
+        ray = self._store.ray
+        version = self._store.version, 0 if ray is None else ray.version
+        if self._dead_at[0] != version:
+            from spanview.analysis.ray.told import dead_processes
+
+            self._dead_at = version, dead_processes(self._store)
+        return self._dead_at[1]
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

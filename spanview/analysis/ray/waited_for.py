@@ -41,7 +41,7 @@ from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -90,6 +90,8 @@ class WaitReason:
     """Whether it isn't known to have waited for anything after that."""
     detail: str = ""
     """What it asked for, where it waited for that; a text from a file."""
+    is_behind: bool = False
+    """Whether for most of the wait what shows it hadn't begun either, and was to run first."""
 
     @property
     def is_known(self) -> bool:
@@ -122,16 +124,24 @@ class WaitReasons:
         shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
         are_certain: Which of them Ray's own events explain.
         asked: What those that waited for a worker asked for, by row.
+        behind: Those that waited until others began that were to run first.
     """
 
-    def __init__(
-        self, rows: Places, parts_ns: NDArray[Any], shown_by: Places, are_certain: Flags, asked: Mapping[int, str]
+    def __init__(  # noqa: PLR0913 - columns, and what only some have
+        self,
+        rows: Places,
+        parts_ns: NDArray[Any],
+        shown_by: Places,
+        are_certain: Flags,
+        asked: Mapping[int, str],
+        *,
+        behind: Container[int] = (),
     ) -> None:
         self._rows = rows
         self._parts_ns = parts_ns
         self._shown_by = shown_by
         self._are_certain = are_certain
-        self._asked = asked
+        self._asked, self._behind = asked, behind
 
     def get(self, row: int) -> WaitReason | None:
         """Return what an attempt waited for; None where it hardly waited."""
@@ -148,7 +158,7 @@ class WaitReasons:
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
         shown_by = NO_ROW if kind is WaitedFor.UNKNOWN else int(self._shown_by[index])
         is_last = not any(parts[number + 1 : UNKNOWN])
-        return WaitReason(kind, shown_by, is_whole, is_most, is_certain, is_last, asked)
+        return WaitReason(kind, shown_by, is_whole, is_most, is_certain, is_last, asked, row in self._behind)
 
     def parts_of(self, row: int) -> dict[WaitedFor, int]:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""
@@ -284,6 +294,10 @@ class AllAttempts:
         self._constructors = np.where(last >= self._firsts, last, -1)
         """The constructor that ran last in its process, up to each attempt, itself included; -1 for none."""
         self._made = made
+        remade = np.flatnonzero(made & (self._callers != _NO_CALL))
+        remade = remade[np.lexsort((self._starts[remade], self._callers[remade]))]
+        self._made_again = remade[1:][self._callers[remade[1:]] == self._callers[remade[:-1]]]
+        """The constructors that follow others of their calls."""
         self._keyed_starts = self._keys(processes, self._starts, "right")
 
     def _is_task(self) -> Flags:
@@ -324,6 +338,8 @@ class AllAttempts:
         is_most = 2 * (starting + busy) >= waits
         is_busy = is_most & (busy > starting)
         is_first, is_created = chosen == firsts, is_method & (made >= 0) & (2 * starting >= waits)
+        # Before an actor was made again it may have run what ran later, and its process may have died of that.
+        is_created &= ~np.isin(made, self._made_again)
         is_started = is_first & (starting >= _LEAST_START_NS) & (is_task | is_made)
         # Where it began a while after another one had ended there, it waited for something else at last.
         follows = ~is_first & (starts - self._reached[previous] <= MOST_HANDOVER_NS)
@@ -374,6 +390,7 @@ class AllAttempts:
         """
         tasks, are_certain = told_tasks(self._store), np.zeros(len(chosen), np.bool_)
         asked: Mapping[int, str] = {}
+        behind = set[int]()
         if tasks is not None:
             rows = self._rows[chosen]
             are_held = kinds == KINDS.index(WaitedFor.ACTOR)
@@ -385,8 +402,13 @@ class AllAttempts:
             awaits = np.flatnonzero(told.are_told & (most == KINDS.index(WaitedFor.ARGUMENTS)))
             evidence[awaits] = self._results_at(chosen[awaits], told.ready_ns[awaits])
             are_certain, asked = told.are_certain, told.asked
+            actor = KINDS.index(WaitedFor.ACTOR)
+            held = np.flatnonzero(told.are_told & (most == actor) & (evidence != NO_ROW))
+            began = copy_of(self._store.spans.start_ns)[evidence[held]] - self._starts[chosen[held]]
+            behind = {*rows[held[2 * (began + parts[held, actor]) >= parts[held, actor]]].tolist()}
         order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
+        columns = self._rows[chosen][order], parts[order], evidence[order], are_certain[order]
+        return WaitReasons(*columns, asked, behind=behind)
 
     def _results_at(self, chosen: Places, ready: NDArray[Any]) -> Places:
         """Return the attempts, by row, whose results were likely what others waited for; `NO_ROW` for none, or several.
@@ -625,6 +647,8 @@ def reason_text(store: Store, reason: WaitReason) -> str:
             evidence = f"{called} had to end first"
         case WaitedFor.ARGUMENTS:
             evidence = f"likely the result of {called}"
+        case WaitedFor.ACTOR if reason.is_behind:
+            evidence = f"{called} was to run first, and waited too"
         case _:
             evidence = f"{called} ran there last"
     return f"{waited_for}: {evidence}"

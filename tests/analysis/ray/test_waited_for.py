@@ -255,6 +255,12 @@ def reason_of_last(store: Store) -> str:
         # Too long after what ran there.
         (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 130-131", "cause unknown"),
         (f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 130-131", "cause unknown"),
+        # Before its actor was made again it may have run, and been lost: not every hook writes down what begins.
+        (f"{_ACTOR}1 A.f < 4-5\n3 A.__init__ > 700-800\n3 A.f > 801-810", "cause unknown"),
+        (
+            "1 A.__init__ < 0-1\n1 A.f < 4-5\n3 A.__init__ > 700-800\n3 A.f > 801-810",
+            "for its actor to be ready: A.__init__ had to end first",
+        ),
         # Two run at once, and f takes the place of g elsewhere.
         (
             f"{_EARLIER}1 c < 3-4\n4 c > 5-6\n1 g < 9-9\n1 h < 9-9\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n4 f > 91-92",

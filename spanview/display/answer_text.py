@@ -306,7 +306,7 @@ class _Line:
             case Doing.SUBMITTING:
                 return f"submitting {name if same else count(part.spans, calls)}"
             case Doing.FAILING:
-                attempts = "a failed attempt" if one else "failed attempts"
+                attempts = "a retried attempt" if one else "retried attempts"
                 return f"in {attempts}{f' of {name}' if same else ''}"
             case Doing.UNSEEN:
                 return "in a parent that was not seen" if one else "in parents that were not seen"

@@ -41,6 +41,7 @@ from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_na
 from spanview.analysis.ray.reasons import Reason, open_calls
 from spanview.analysis.ray.told import told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
+from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.groups import serve_groups
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.waited_for import WaitReason
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
@@ -550,10 +552,8 @@ class _Explanation:
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
                 text += f", {reason_text(self._store, reason)}"
-                if reason.is_behind and (before := self._known.wait_reason_of(reason.row)) is not None:
-                    text += f" {reason_text(self._store, before)}"
-                elif reason.row in tree.rows:
-                    text += self._within(tree, until, reason.row, stretch)
+                if reason.row != NO_ROW:
+                    text += self._waited_too(reason, stretch) or self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
             if unended is not None or stretch.doubt:
@@ -567,8 +567,23 @@ class _Explanation:
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
 
+    def _waited_too(self, reason: WaitReason, wait: PathStretch) -> str:
+        """Return what an attempt that another one waited for waited for in most of that wait, where that is known."""
+        row, waits = reason.row, self._known.attempts.reasons_of([reason.row])
+        before = waits.get(row)
+        had_to_end = reason.waited_for in {WaitedFor.ARGUMENTS, WaitedFor.CREATION}
+        if before is None or not before.is_known or not (had_to_end or reason.is_behind):
+            return ""
+        started_ns = self._spans.start_ns[row]
+        since_ns = max(wait.start_ns, started_ns - sum(waits.parts_of(row).values()))
+        ns = min(wait.start_ns + wait.ns, started_ns) - since_ns
+        text = f"; {self._who(row)} waited {duration(ns)} of that {reason_text(self._store, before)}"
+        return text if 2 * ns >= wait.ns else ""
+
     def _within(self, tree: TraceTree, until: Mapping[int, int], row: int, wait: PathStretch) -> str:
         """Return what a span that others waited for spent most of that wait on, where that was something below it."""
+        if row not in tree.rows:
+            return ""
         below = {tree.rows.index(row)}
         for node in tree.in_order():
             below |= {node} if tree.parents[node] in below else set()

@@ -617,6 +617,26 @@ def test_why_an_actor_was_never_made(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_what_had_to_end_first_may_have_waited_too(tmp_path: Path, *, is_new: bool) -> None:
+    """The constructor waited for a new worker in most of the wait, or was made when the call was there."""
+    build, files = Builder(), dict[str, list[Any]](driver=[], worker=[])
+    for number, (name, start, began) in enumerate((("A.__init__", 0 if is_new else 800, 900), ("A.f", 2, 910)), 1):
+        more: dict[str, Any] = {"trace": number, "attributes": {"ray.remote": "actor"}}
+        called: dict[str, Any] = {"span": 2 * number, "start": 1_000 * start, "duration": 5, "kind": "PRODUCER"}
+        files["driver"].append(build.span(f"{name} ray.remote", **called, **more))
+        ran: dict[str, Any] = {"span": 2 * number + 1, "parent": 2 * number, "start": 1_000 * began, "kind": "CONSUMER"}
+        files["worker"].append(build.span(f"{name} ray.remote_worker", duration=9_000, **ran, **more))
+    for pid, documents in enumerate(files.values(), 7):
+        (tmp_path / f"{pid}.txt").write_bytes(file_of(documents))
+    rows = explained(str(tmp_path), "--trace", f"{2:032x}")["rows"]
+    ((said, certainty),) = [(row["text"], row["certainty"]) for row in rows if row["text"].startswith("at +5 µs")]
+    assert "for its actor to be ready: A.__init__ had to end first" in said
+    why = "A.__init__ waited 898 ms of that likely for a new worker or its code: its process ran nothing before"
+    assert said.endswith(f"; {why}") is is_new
+    assert certainty == ("likely" if is_new else "certain")
+
+
 def test_what_an_actor_was_to_run_first(tmp_path: Path) -> None:
     """It waited for its arguments: for most of the wait behind it the actor ran nothing."""
     build, actor = Builder(), {"process.pid": 8}
@@ -647,7 +667,7 @@ def test_what_an_actor_was_to_run_first(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, documents)
     (trace,) = {row["trace_id"] for row in explained(folder, "--by", "ray")["rows"] if "of A.g took" in row["text"]}
     (said,) = [text for text in texts(explained(folder, "--trace", trace), "time") if text.startswith("at +5 µs")]
-    assert said.endswith("for its actor: A.f was to run first, and waited too for its arguments")
+    assert said.endswith("for its actor: A.f was to run first; A.f waited 1.97 s of that for its arguments")
 
 
 def test_what_ray_says_never_ran_leaves_no_doubt() -> None:

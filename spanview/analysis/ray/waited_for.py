@@ -648,7 +648,7 @@ def reason_text(store: Store, reason: WaitReason) -> str:
         case WaitedFor.ARGUMENTS:
             evidence = f"likely the result of {called}"
         case WaitedFor.ACTOR if reason.is_behind:
-            evidence = f"{called} was to run first, and waited too"
+            evidence = f"{called} was to run first"
         case _:
             evidence = f"{called} ran there last"
     return f"{waited_for}: {evidence}"

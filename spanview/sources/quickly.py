@@ -6,7 +6,6 @@ It pays only above some size, because numpy and the processes take time to start
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -47,14 +46,8 @@ def pays(tails: Iterable[FileTail], *, least: int) -> bool:
     Args:
         least: Bytes of a folder from which on that is scanned; nothing needs to be started for this.
     """
-    grown = 0
-    for tail in tails:
-        # What can't be read is reported when it is.
-        with suppress(OSError):
-            grown += tail.growth
-        if grown * _LESS >= least:
-            return hasattr(os, "preadv")
-    return False
+    growths = [tail.growth for tail in tails]
+    return bool(growths) and sum(growths) * _LESS >= least and hasattr(os, "preadv")
 
 
 def load_quickly(

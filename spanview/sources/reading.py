@@ -14,7 +14,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail, HeldOpen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from spanview.index.store import Store
     from spanview.sources.details import RecordReader
@@ -82,6 +82,10 @@ class Reading:
         if len(tails) > self._held.max_files:
             self._held.hold(tails)
         self.report_unheld(len(tails))
+
+    def can_hold(self, tails: Iterable[FileTail]) -> bool:
+        """Tell whether some files can be held open beside those that are."""
+        return self._held.has_room_for(tails)
 
     def report_unheld(self, count: int) -> None:
         """Report once that more files are followed than can be held open, if so."""

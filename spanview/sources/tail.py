@@ -233,12 +233,8 @@ class FileTail:
 
     @property
     def growth(self) -> int:
-        """How many bytes are there that weren't read yet.
-
-        Raises:
-            OSError: The file can't be opened again.
-        """
-        return os.fstat(self.hold()).st_size - self.position
+        """How many bytes weren't read yet when it was asked last whether it `has_news`."""
+        return self._known_stamp[0] - self.position
 
     @property
     def can_be_scanned(self) -> bool:
@@ -372,6 +368,10 @@ class HeldOpen:
             tail.close()
         if len(self._tails) > self.max_files:
             self.give_one_up()
+
+    def has_room_for(self, tails: Iterable[FileTail]) -> bool:
+        """Tell whether some files can be held beside those that are."""
+        return len(self._tails) + sum(tail.source not in self._tails for tail in tails) <= self.max_files
 
     def limit_for(self, count: int) -> int | None:
         """Return the limit of descriptors with which so many files could be held; None where none would do."""

@@ -570,15 +570,15 @@ class _Explanation:
     def _waited_too(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what an attempt that another one waited for waited for in most of that wait, where that is known."""
         row, waits = reason.row, self._known.attempts.reasons_of([reason.row])
-        before = waits.get(row)
         had_to_end = reason.waited_for in {WaitedFor.ARGUMENTS, WaitedFor.CREATION}
-        if before is None or not before.is_known or not (had_to_end or reason.is_behind):
-            return ""
         started_ns = self._spans.start_ns[row]
-        since_ns = max(wait.start_ns, started_ns - sum(waits.parts_of(row).values()))
-        ns = min(wait.start_ns + wait.ns, started_ns) - since_ns
-        text = f"; {self._who(row)} waited {duration(ns)} of that {reason_text(self._store, before)}"
-        return text if 2 * ns >= wait.ns else ""
+        ns = min(started_ns - wait.start_ns, sum(waits.parts_of(row).values()))
+        is_over = started_ns <= wait.start_ns + wait.ns
+        if 2 * ns < wait.ns or not is_over or not (had_to_end or reason.is_behind):
+            return ""
+        before = waits.at_last(row, ns) if self._known.attempts.reason_of(row) is not None else None
+        known = "" if before is None else reason_text(self._store, before)
+        return f"; {self._who(row)} waited {duration(ns)} of that {known}" if known else ""
 
     def _within(self, tree: TraceTree, until: Mapping[int, int], row: int, wait: PathStretch) -> str:
         """Return what a span that others waited for spent most of that wait on, where that was something below it."""
@@ -1009,7 +1009,7 @@ def _spent(function: Function) -> dict[str, int]:
         "{} waiting": function.total_wait_ns,
         "{} running": sum(function.known_runs_ns),
         f"{bound}{{}} between attempts": 0 if is_constructor else sum(function.retries_ns),
-        "{} after attempts without an end began": 0 if is_constructor else sum(function.unended_ns),
+        "{} after attempts without an end began": sum(function.unended_ns),
     }
 
 

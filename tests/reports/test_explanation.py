@@ -601,7 +601,7 @@ def test_all_that_a_dead_process_ran_is_lost(tmp_path: Path) -> None:
 
 
 def test_why_an_actor_was_never_made(tmp_path: Path) -> None:
-    """That it was killed before a worker had got it is known of the actor."""
+    """That it was killed is known of the actor."""
     actor = "0b" * 16
     task = "ff" * 8 + actor
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24, "ray.actor_id": actor}
@@ -613,7 +613,7 @@ def test_why_an_actor_was_never_made(tmp_path: Path) -> None:
     event = {"event_data": data, "source_type": "EXPORT_ACTOR", "timestamp": EPOCH_NS // 10**9}
     (tmp_path / "event_EXPORT_ACTOR.log").write_text(json.dumps(event) + "\n")
     assert texts(explained(folder_of(tmp_path, [call])), "failed") == [
-        "A.__init__ failed: its actor died (it was killed by `ray.kill`) before a worker had got it, as Ray says"
+        "A.__init__ failed: its actor was not made (it was killed by `ray.kill`), as Ray says"
     ]
 
 
@@ -921,6 +921,18 @@ def test_a_constructor_that_was_lost_when_it_ran_again(tmp_path: Path) -> None:
     last = build.span("A.__init__ ray.remote_worker", span=3, start=now + 90, duration=None, **ran)
     (text,) = texts(explained(folder_of(tmp_path, [call, first, last])), "retried")
     assert text.endswith("; the last one was lost")
+
+
+def test_a_constructor_that_was_lost_took_time(tmp_path: Path) -> None:
+    """Until it ran again: its actor lived only after that."""
+    build = Builder()
+    call = build.span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER")
+    ran: dict[str, Any] = {"parent": 1, "kind": "CONSUMER"}
+    first = build.span("A.__init__ ray.remote_worker", span=2, start=10, duration=None, **ran)
+    last = build.span("A.__init__ ray.remote_worker", span=3, start=90, duration=20, **ran)
+    (text,) = texts(explained(folder_of(tmp_path, [call, first, last]), "--by", "ray"), "time")
+    assert text.startswith("1 call of A.__init__ took 105 µs = ")
+    assert text.endswith(" + 20 µs running + 80 µs after attempts without an end began")
 
 
 def test_a_call_that_waits_has_not_been_seen_to_run_yet(tmp_path: Path) -> None:

@@ -126,6 +126,8 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
         if reason.waited_for not in _FOLLOWED or cause == NO_ROW or spans.start_ns[cause] >= until_ns:
             begun_ns = max(since_ns, spans.end_ns[attempts.call_of(row)])
             if row != attempt and until_ns - begun_ns >= half_ns:
+                at_last = attempts.reasons_of([row]).at_last(row, until_ns - begun_ns)
+                reason = at_last or replace(reason, waited_for=WaitedFor.UNKNOWN)
                 shown = None if reason.is_known else _unexplained(store, attempts, row, begun_ns)
                 if shown is not None and shown.ns >= half_ns:
                     return shown

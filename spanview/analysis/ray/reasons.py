@@ -32,7 +32,7 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.names import RAN, SUBMITTED, is_submitting, started_attempts
-from spanview.analysis.ray.told import UNSENT, CallOutcome, lives_of_actor, told_outcomes
+from spanview.analysis.ray.told import NOT_MADE, CallOutcome, lives_of_actor, told_outcomes
 from spanview.analysis.ray.unseen import begun_calls
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
@@ -461,9 +461,9 @@ class _Reasons:
             is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(_SAYS_AS_MUCH)
             brief = told.text if is_more else ""
             said, cause = told.as_ray_says, ""
-            if told.text == UNSENT:
+            if told.text == NOT_MADE:
                 _, cause = lives_of_actor(self._store, self._actor_of(row))
-            said = f"its actor died ({cause}) before a worker had got it, as Ray says" if cause else said
+            said = f"{NOT_MADE} ({cause}), as Ray says" if cause else said
             return Why(told.outcome, said, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome

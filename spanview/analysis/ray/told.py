@@ -457,7 +457,7 @@ _BY_ERROR: Final = {
 _FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", was_sent=True)
 _NOT_SEEN_TO_RUN: Final = _FINISHED._replace(was_sent=False)
 """Of what its actor had when it exited: it never ran, or the actor took what it wrote of that with it."""
-UNSENT: Final = "it failed before a worker had got it"
+NOT_MADE: Final = "its actor was not made"
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
@@ -603,8 +603,9 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
     outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
     if error == "WORKER_DIED" and tasks["sent"][index] == tasks["runs"][index] == NO_STATE:
-        # As where the runtime environment of an actor can't be set up.
-        outcome, text = CallOutcome.FAILED, UNSENT
+        # As where a runtime environment can't be set up. That an actor's creation was sent Ray doesn't write.
+        is_creation = tasks["kind"][index] == _CREATION
+        outcome, text = CallOutcome.FAILED, NOT_MADE if is_creation else "it failed before a worker had got it"
     elif error == "ACTOR_DIED":
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"

@@ -20,7 +20,7 @@ ended last before, unless others did at about that time, likely.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
@@ -159,6 +159,25 @@ class WaitReasons:
         shown_by = NO_ROW if kind is WaitedFor.UNKNOWN else int(self._shown_by[index])
         is_last = not any(parts[number + 1 : UNKNOWN])
         return WaitReason(kind, shown_by, is_whole, is_most, is_certain, is_last, asked, row in self._behind)
+
+    def at_last(self, row: int, ns: int) -> WaitReason | None:
+        """Return what an attempt waited for in the last nanoseconds of its wait; None where that isn't known.
+
+        Where it is only likely, nobody knows when what waited for something else did so.
+        """
+        reason = self.get(row)
+        if reason is None or not (reason.is_certain or reason.is_whole):
+            return None
+        (parts,), _ = self.last_parts(np.array([row]), np.array([ns]))
+        number = int(parts.argmax())
+        if KINDS[number] is reason.waited_for:
+            whole, share = ns - int(parts[number]) <= MOST_HANDOVER_NS, 2 * int(parts[number]) >= ns
+            return replace(reason, is_whole=whole, is_most=share, is_last=not parts[number + 1 : UNKNOWN].any())
+        if number == UNKNOWN:
+            return None
+        is_whole, asked = ns - int(parts[number]) <= MOST_HANDOVER_NS, self._asked.get(row, "")
+        detail = asked if KINDS[number] is WaitedFor.RESOURCES else ""
+        return WaitReason(KINDS[number], is_whole=is_whole, is_certain=reason.is_certain, detail=detail)
 
     def parts_of(self, row: int) -> dict[WaitedFor, int]:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""

@@ -368,6 +368,23 @@ def test_an_attempt_of_which_no_line_is_left_is_not_taken_for_another_tasks(reco
     assert {*parts} <= {WaitedFor.CREATION, WaitedFor.UNKNOWN}
 
 
+def test_what_a_wait_was_for_at_last() -> None:
+    """Of what waited behind something else the end of its own wait counts, which may have been for another thing."""
+    ms, rows = 1_000_000, np.array([3, 5])
+    parts = np.zeros((2, len(KINDS)), np.int64)
+    parts[:, [KINDS.index(WaitedFor.ARGUMENTS), KINDS.index(WaitedFor.RESOURCES)]] = [500 * ms, 300 * ms]
+    waits = WaitReasons(rows, parts, rows, np.array([True, False]), {3: "1 CPU"})
+    said = {ns: waits.at_last(3, ns * ms) for ns in (200, 310, 700)}
+    told = {ns: (reason.label, reason.detail) for ns, reason in said.items() if reason is not None}
+    assert told == {
+        200: ("for a worker or resources", "1 CPU"),
+        310: ("for a worker or resources", "1 CPU"),
+        700: ("mostly for its arguments", ""),
+    }
+    # What is only likely has no order.
+    assert waits.at_last(5, 200 * ms) is None
+
+
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_the_lives_of_actors(recording: str) -> None:
     """How often Ray started each again, and why it died; of calls by actor alone, and without the events of nobody."""

@@ -455,7 +455,8 @@ class _Explanation:
             text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}"
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
-                text += f"; {duration(early_ns)} in the queue before a replica had begun any: it may have been starting"
+                early = "in the queue before their replica had begun any: it may have been starting"
+                text += f"; {duration(early_ns)} {early}"
             yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
 
     def _queued_before_any(self, request: Request) -> int:

@@ -508,7 +508,7 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
     (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
-    early = "; 14.0 ms in the queue before a replica had begun any: it may have been starting"
+    early = "; 14.0 ms in the queue before their replica had begun any: it may have been starting"
     assert said.endswith(early) is is_first
 
 

@@ -109,12 +109,13 @@ def traces_table(
             behind=1,
             goes=6,
         ),
-        counted("SPANS", "span_count", "number of spans", table.span_count.__getitem__, width=8, goes=4),
+        # Asked for each time: an index that is kept brings columns of its own.
+        counted("SPANS", "span_count", "number of spans", lambda trace: table.span_count[trace], width=8, goes=4),
         counted(
             "ERR",
             "error_count",
             "spans with status ERROR",
-            table.error_count.__getitem__,
+            lambda trace: table.error_count[trace],
             width=6,
             style="error",
             key=TraceColumn.ERRORS,

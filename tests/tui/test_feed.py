@@ -15,6 +15,8 @@ from builders import Builder, file_of
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
 from spanview.quick import proof
+from spanview.reports.traces import traces_table
+from spanview.reports.traces_model import TracesModel
 from spanview.sources import kept
 from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
@@ -90,6 +92,20 @@ def test_everything_is_decoded_in_the_end(folder: Path) -> None:
     assert {state.loading for state in states} == {False}
     assert (_lost(again), again.tallies.torn) == ([row], 1)
     assert again.problems() == store.problems()
+
+
+def test_a_list_that_was_there_first_has_what_was_kept(folder: Path) -> None:
+    """The columns of an index that was kept take the place of those that were asked for before."""
+    with _fed(folder) as (store, _, fed):
+        fed.wait(30)
+    with _fed(folder) as (again, _, fed):
+        values = {column.name: column.value for column in traces_table(again, TracesModel(again), 0).columns}
+        fed.wait(30)
+    counts = store.trace_table.span_count.tolist()
+    for name, expected in (("span_count", counts), ("error_count", [0] * len(counts))):
+        value = values[name]
+        assert value is not None
+        assert [value(trace) for trace in range(len(again.trace_table))] == expected
 
 
 def test_it_begins_before_anybody_listens(folder: Path) -> None:

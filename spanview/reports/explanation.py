@@ -570,16 +570,17 @@ class _Explanation:
 
     def _waited_too(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what an attempt that another one waited for waited for in most of that wait, where that is known."""
-        row, waits = reason.row, self._known.attempts.reasons_of([reason.row])
+        row, attempts, started_ns = reason.row, self._known.attempts, self._spans.start_ns[reason.row]
         had_to_end = reason.waited_for in {WaitedFor.ARGUMENTS, WaitedFor.CREATION}
-        started_ns = self._spans.start_ns[row]
-        ns = min(started_ns - wait.start_ns, sum(waits.parts_of(row).values()))
-        is_over = started_ns <= wait.start_ns + wait.ns
-        if 2 * ns < wait.ns or not is_over or not (had_to_end or reason.is_behind):
+        if not (had_to_end or reason.is_behind) or started_ns > wait.start_ns + wait.ns:
             return ""
-        before = waits.at_last(row, ns) if self._known.attempts.reason_of(row) is not None else None
-        known = "" if before is None else reason_text(self._store, before)
-        return f"; {self._who(row)} waited {duration(ns)} of that {known}" if known else ""
+        # Of an attempt that others preceded nobody knows when it began to wait.
+        waits = attempts.reasons_of([row] if attempts.reason_of(row) is not None else [])
+        ns = min(started_ns - wait.start_ns, sum(waits.parts_of(row).values()))
+        before = waits.at_last(row, ns) if 2 * ns >= wait.ns else None
+        if before is None:
+            return ""
+        return f"; {self._who(row)} waited {duration(ns)} of that {reason_text(self._store, before)}"
 
     def _within(self, tree: TraceTree, until: Mapping[int, int], row: int, wait: PathStretch) -> str:
         """Return what a span that others waited for spent most of that wait on, where that was something below it."""

@@ -89,7 +89,7 @@ def load_quickly(
                 yield from go_on(files[read.file], noted.source_of(read.file), read)
 
 
-class Growth:
+class GrowingFiles:
     """Scans what is new in files that grow, of many at once, in this process."""
 
     def __init__(self, reading: Reading) -> None:

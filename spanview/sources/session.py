@@ -15,7 +15,7 @@ from spanview.index.store import Store
 from spanview.sources.details import RecordReader, reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
-from spanview.sources.quickly import Growth, load_quickly, pays, share
+from spanview.sources.quickly import GrowingFiles, load_quickly, pays, share
 from spanview.sources.reading import Reading
 from spanview.sources.terms import Changes, Progress, ReadOptions
 from spanview.telemetry import stage
@@ -56,7 +56,7 @@ class Session:
         self._at_rest: Listing | None = None
         """What the last search found, if there is nothing to do until that changes."""
         self._kept: KeptIndex | None = None
-        self._growth: Growth | None = None
+        self._growing: GrowingFiles | None = None
         self._is_from_kept = False
 
     # -- the first reading -------------------------------------------------------------------------------------------
@@ -325,8 +325,8 @@ class Session:
         grown = [tail for tail, has_news in looked_at if has_news]
         is_together = pays(grown, least=self.options.quick_from)
         if is_together:
-            self._growth = self._growth or Growth(self._reading)
-            for count, has_more in self._growth.read(grown):
+            self._growing = self._growing or GrowingFiles(self._reading)
+            for count, has_more in self._growing.read(grown):
                 changes.bytes += count
                 changes.has_more = changes.has_more or has_more
         for tail, has_news in looked_at:

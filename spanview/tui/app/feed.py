@@ -59,7 +59,7 @@ class Feed:
         self._is_heard = threading.Event()
         self._stop = threading.Event()
         self._proven = 0
-        """So many rows were decoded, or needn't be."""
+        """What was scanned below this row was decoded."""
         self._shown = threading.Event()
         self._thread = threading.Thread(target=self._run, name="spanview-feed", daemon=True)
 
@@ -142,16 +142,20 @@ class Feed:
 
     def _check(self, session: Session) -> None:
         """Decode what was scanned only, while everything is on the screen already."""
-        if session.is_proven or self._stop.wait(_AT_REST_S) or not self._prove() or self._follow:
+        if session.is_proven or not (self.store.intake.scanned or self.store.intake.moved):
+            return
+        if self._stop.wait(_AT_REST_S) or not self._prove() or self._follow:
             return
         self._tell(FeedState(loading=False))
         session.keep(is_proven=True)
 
     def _prove(self) -> bool:
-        """Decode what was scanned since the last time; tell whether there was anything, and all of it was decoded."""
-        count, told_at = len(self.store.spans), time.monotonic()
-        if count == self._proven or not (self.store.intake.scanned or self.store.intake.moved):
-            return False
+        """Decode what was scanned since the last time; tell whether all of it was decoded."""
+        scanned, count, told_at = self.store.intake.scanned, len(self.store.spans), time.monotonic()
+        # Rows are noted when they are all there: what is noted meanwhile has its turn the next time.
+        end = scanned[-1].stop if scanned else 0
+        if end <= self._proven:
+            return True
         from spanview.quick.proof import prove
 
         for left in prove(self.store, self._proven):
@@ -160,7 +164,7 @@ class Feed:
             if not self._follow and time.monotonic() - told_at >= _UPDATE_INTERVAL_S:
                 told_at = time.monotonic()
                 self._tell(FeedState(loading=False, to_check=left / count))
-        self._proven = count
+        self._proven = end
         return True
 
     def _keep_reading(self, session: Session) -> None:

@@ -66,7 +66,7 @@ class Format(Protocol):
         """Tell whether a decoded value is of the format."""
 
     def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-        """Return its spans."""
+        """Return its spans; `pass_over` takes data that isn't a span where a span belongs, here and in each format."""
 
     def rows_of(self, value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
         """Return the rows of its spans."""

@@ -64,11 +64,7 @@ def is_document(value: Any) -> bool:
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-    """Return the spans of a value for which `is_document` holds, in its order.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
-    """
+    """Return the spans of a value for which `is_document` holds, in its order."""
     spans = []
     for part in value if isinstance(value, list) else [value]:
         if is_span(part):

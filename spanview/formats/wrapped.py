@@ -35,11 +35,7 @@ def is_document(value: Any) -> bool:
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-    """Return the spans of a value for which `is_document` holds, in its order.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
-    """
+    """Return the spans of a value for which `is_document` holds, in its order."""
     if isinstance(value, list):
         return [*_records(value, source, pass_over)]
     unwrapped = _unwrapped(value)

@@ -87,11 +87,7 @@ def _is_trace(value: Any) -> bool:
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-    """Return the spans of a value for which `is_document` holds, in its order.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
-    """
+    """Return the spans of a value for which `is_document` holds, in its order."""
     return [span for trace in traces_in(value, pass_over) for span in _spans_of_trace(trace, source, pass_over)]
 
 

@@ -55,11 +55,7 @@ def _has_list(value: Mapping[str, Any], keys: Sequence[str]) -> bool:
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-    """Return the spans of a value for which `is_document` holds, in its order.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
-    """
+    """Return the spans of a value for which `is_document` holds, in its order."""
     return [
         span_of(span, parts, source)
         for of_resource in of_resources(value, pass_over)

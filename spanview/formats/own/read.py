@@ -47,11 +47,7 @@ def _is_trace(value: Any) -> bool:
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-    """Return the spans of a value for which `is_document` holds, parents before their children.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
-    """
+    """Return the spans of a value for which `is_document` holds, parents before their children."""
     if is_span(value):
         return [span_of(value, source)]
     return [span_of({"trace_id": trace_id, **node}, source) for trace_id, node in nodes_of(value, pass_over)]

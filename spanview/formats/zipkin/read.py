@@ -81,9 +81,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
 
     Servers that share their client's id are separated among all spans of the value: one that is alone keeps its id and
     its parent.
-
-    Args:
-        pass_over: Takes data that isn't a span where a span belongs.
     """
     records = [*records_in(value, pass_over)]
     return [span_of(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]

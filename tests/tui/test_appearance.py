@@ -52,7 +52,7 @@ def make_data() -> Growing:
 
 def test_columns(data: Growing) -> None:
     """Each says of each span what it is called by."""
-    appearance = Appearance(data.store, TraceModel(data.store, 0))
+    appearance = Appearance(TraceModel(data.store, 0))
     texts = {number: [appearance.text_of(number, node) for node in range(3)] for number in range(len(EXTRAS))}
     assert texts[SELF] == ["60 µs", "30 µs", "10 µs"]
     assert texts[SHARE] == ["100.0%", "30.0%", "10.0%"]
@@ -67,14 +67,14 @@ def test_columns(data: Growing) -> None:
 def test_what_has_no_times() -> None:
     """Nothing is said of what isn't known."""
     data = Growing(Builder().span("odd", start=5, duration=None), Builder().span("none", span=2, start_time=None))
-    appearance = Appearance(data.store, TraceModel(data.store, 0))
+    appearance = Appearance(TraceModel(data.store, 0))
     assert [appearance.text_of(number, node) for number in (SELF, SHARE) for node in range(2)] == [""] * 4
 
 
 def test_colors(data: Growing) -> None:
     """A number for each thing, and a legend, the most frequent first."""
     model = TraceModel(data.store, 0)
-    appearance = Appearance(data.store, model)
+    appearance = Appearance(model)
     assert appearance.color_by is ColorBy.SERVICE
     seen = {}
     for color_by in (None, ColorBy.PROCESS, ColorBy.KIND, ColorBy.NODE):

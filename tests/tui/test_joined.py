@@ -139,8 +139,8 @@ def test_which_attempt_it_is_stays_where_the_path_is_lit() -> None:
     ]
     store = store_of(*spans)
     model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
-    appearance = Appearance(store, model)
-    texts = RowTexts(store, model, appearance)
+    appearance = Appearance(model)
+    texts = RowTexts(model, appearance)
     assert [texts.marks(node) for node, _ in model.rows][1:] == [["attempt 1", ""], ["attempt 2", ""]]
     appearance.lit_path = LitPath(store, model.stitched)
     assert texts.marks(model.rows[2][0]) == ["• attempt 2", "attempt 2", "•"]

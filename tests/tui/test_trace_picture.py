@@ -55,7 +55,7 @@ def drawn(*spans: Document, most: int = 400, folds: bool = False) -> Picture:
     model = TraceModel(store, 0)
     if not folds:
         model.toggle_folds()
-    return picture_of(store, model, Appearance(store, model), most)
+    return picture_of(model, Appearance(model), most)
 
 
 def test_rows() -> None:
@@ -140,8 +140,8 @@ def test_similar_siblings_wait_and_the_picture_says_where_the_time_went() -> Non
         ]
     store = store_of(*spans)
     model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
-    appearance = Appearance(store, model)
-    picture = picture_of(store, model, appearance, 400, answer_in(store, model, appearance))
+    appearance = Appearance(model)
+    picture = picture_of(model, appearance, 400, answer_in(model, appearance))
     _, run = picture.rows
     ((first, last),) = run.waits
     # The last but one waits until the eighth has run.
@@ -161,11 +161,11 @@ def test_a_call_that_may_still_run_is_said_to_in_the_title_as_in_its_row() -> No
     """While processes show that its attempt may come, nothing in a picture says that there is none."""
     store = store_of(Builder().span("f ray.remote", duration=100, kind="PRODUCER"))
     model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
-    appearance = Appearance(store, model)
+    appearance = Appearance(model)
     appearance.reasons = reasons_of(store, calls_of(store))
-    assert picture_of(store, model, appearance).title.endswith("1 call without attempt")
+    assert picture_of(model, appearance).title.endswith("1 call without attempt")
     appearance.open_calls = [0]
-    picture = picture_of(store, model, appearance, 400, answer_in(store, model, appearance))
+    picture = picture_of(model, appearance, 400, answer_in(model, appearance))
     assert picture.title.endswith("1 call not yet seen to run")
     assert [row.marks[0] for row in picture.rows] == ["◌ not yet seen to run"]
     assert "f not yet seen to run" in picture.answer[0]
@@ -180,10 +180,10 @@ def test_what_runs_and_what_is_lost() -> None:
         build.span("lost", span=3, start=100, duration=None),
     )
     model = TraceModel(store, 0)
-    appearance = Appearance(store, model)
+    appearance = Appearance(model)
     runs, lost = (Unended(fate, "", seen_ns=EPOCH_NS + us * 1_000) for fate, us in ((Fate.RUNS, 400), (Fate.LOST, 300)))
     appearance.take_unended({1: runs, 2: lost})
-    picture = picture_of(store, model, appearance)
+    picture = picture_of(model, appearance)
     submitted, run, gone = picture.rows
     assert (submitted.bar, run.bar, run.runs, run.inferred) == ((0.0, 0.25), None, (0.5, 1.0), None)
     assert (run.waits, run.lasted) == (((0.25, 0.5),), ("200 µs…",))
@@ -215,10 +215,7 @@ def test_a_collapsed_row_stands_for_what_is_below() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     model.collapse(1)
-    assert (
-        picture_of(store, model, Appearance(store, model), 1).left_out
-        == "… 3 more spans, 1 error among them: not drawn"
-    )
+    assert picture_of(model, Appearance(model), 1).left_out == "… 3 more spans, 1 error among them: not drawn"
 
 
 def test_a_window() -> None:
@@ -227,7 +224,7 @@ def test_a_window() -> None:
     model = TraceModel(store, 0)
     whole = model.whole
     model.window = Window(whole.start_ns + 400_000, whole.start_ns + 900_000)
-    picture = picture_of(store, model, Appearance(store, model))
+    picture = picture_of(model, Appearance(model))
     assert (picture.first_ns, picture.last_ns) == (400_000, 900_000)
     run, load, read, work = picture.rows
     assert run.own == ()
@@ -242,9 +239,9 @@ def test_a_lit_path() -> None:
     """The stretches of the critical path are drawn where it is lit."""
     store = store_of(*documents())
     model = TraceModel(store, 0)
-    appearance = Appearance(store, model)
+    appearance = Appearance(model)
     appearance.lit_path = LitPath(store, model.stitched)
-    picture = picture_of(store, model, appearance)
+    picture = picture_of(model, appearance)
     assert picture.is_lit
     assert picture.rows[0].lit[-1] == (0.9, 1.0)
     assert all(bool(row.lit) == ("•" in row.marks[0]) for row in picture.rows)
@@ -255,11 +252,11 @@ def test_a_snapshot_stays() -> None:
     store = store_of(*documents())
     model = TraceModel(store, 0)
     taken = model.snapshot()
-    appearance = Appearance(store, model).snapshot(taken)
-    before = picture_of(store, taken, appearance)
+    appearance = Appearance(model).snapshot(taken)
+    before = picture_of(taken, appearance)
     model.collapse(0)
     model.toggle_folds()
-    assert picture_of(store, taken, appearance) == before
+    assert picture_of(taken, appearance) == before
     assert len(model.rows) == 1
 
 
@@ -282,7 +279,7 @@ def test_any_trace_can_be_drawn(spans: list[Document]) -> None:
     store = store_of(*spans)
     for trace in range(len(store.trace_table)):
         model = TraceModel(store, trace)
-        picture = picture_of(store, model, Appearance(store, model))
+        picture = picture_of(model, Appearance(model))
         assert len(picture.rows) == len(model.rows)
         parsed(b"".join(svg_chunks([picture])))
         assert len([*picture_lines(picture)]) >= len(model.rows) + 3

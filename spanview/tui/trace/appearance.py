@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.unseen import Guess
     from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.analysis.silent import SilentFailure
-    from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
 
@@ -79,8 +78,8 @@ _COLUMNS: Final = {
 class Appearance:
     """What is shown of a trace's spans besides their names and times."""
 
-    def __init__(self, store: Store, model: TraceModel) -> None:
-        self._store = store
+    def __init__(self, model: TraceModel) -> None:
+        self._store = model.store
         self._model = model
         self.columns: list[int] = []
         """Numbers of the columns that are shown, in the order of `EXTRAS`."""

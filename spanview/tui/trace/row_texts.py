@@ -20,7 +20,6 @@ from spanview.tui.trace.stitched_trace import is_any_between
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
@@ -40,8 +39,8 @@ NOT_SEEN: Final = "not ended, or lost"
 class RowTexts:
     """The texts of a trace's rows."""
 
-    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
-        self._store = store
+    def __init__(self, model: TraceModel, appearance: Appearance) -> None:
+        self._store = model.store
         self._model = model
         self._appearance = appearance
 

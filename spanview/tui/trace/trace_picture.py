@@ -53,10 +53,10 @@ _MAX_COPIED_BYTES: Final = 48_000
 
 
 def picture_of(
-    store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS, answer: tuple[str, ...] = ()
+    model: TraceModel, appearance: Appearance, most: int = MOST_ROWS, answer: tuple[str, ...] = ()
 ) -> Picture:
     """Return what is drawn of a trace: what is shown of it, from the top."""
-    shown, origin = model.shown, model.whole.start_ns
+    store, shown, origin = model.store, model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
     name = store.names.texts[store.spans.name[root]] or "(no name)" if root != NO_ROW else ""
     name = name or name_without_root(store, model.stitched.unjoined)
@@ -64,7 +64,7 @@ def picture_of(
     legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
         legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
-    rows = _Rows(store, model, appearance)
+    rows = _Rows(model, appearance)
     return Picture(
         name=sanitise(name, _LONGEST_NAME),
         title=trace_title(
@@ -88,13 +88,15 @@ def picture_of(
     )
 
 
-def answer_in(store: Store, model: TraceModel, appearance: Appearance) -> tuple[str, ...]:
+def answer_in(model: TraceModel, appearance: Appearance) -> tuple[str, ...]:
     """Return where a trace's time went, as its screen says it: the longest text first."""
     from spanview.analysis.answer import answer_of
     from spanview.display.answer_text import answer_texts, as_far_as_known
 
     stitched = model.stitched
-    answer = answer_of(store, model.trace, stitched.unjoined, known_until(appearance.unended, stitched.whole.end_ns))
+    answer = answer_of(
+        model.store, model.trace, stitched.unjoined, known_until(appearance.unended, stitched.whole.end_ns)
+    )
     texts = answer_texts(answer, stitched.short_names, len(appearance.open_calls))
     return tuple(as_far_as_known(texts, model.open_end))
 
@@ -113,11 +115,11 @@ def _left_out(model: TraceModel, drawn: int) -> str:
 class _Rows:
     """Makes rows from nodes."""
 
-    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
-        self._store = store
+    def __init__(self, model: TraceModel, appearance: Appearance) -> None:
+        self._store = model.store
         self._model = model
         self._appearance = appearance
-        self._texts = RowTexts(store, model, appearance)
+        self._texts = RowTexts(model, appearance)
         self._window = model.shown
 
     def row(self, node: int, depth: int) -> PictureRow:
@@ -239,25 +241,25 @@ def _merged(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
 # -- what leaves the terminal ------------------------------------------------------------------------------------------
 
 
-def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> tuple[str, str]:
+def picture_to_copy(model: TraceModel, appearance: Appearance) -> tuple[str, str]:
     """Return what is shown as text for the clipboard, and what it is in words; for a thread."""
     from spanview.display.picture_text import picture_lines
 
-    most, answer = _MAX_COPIED_ROWS, answer_in(store, model, appearance)
+    most, answer = _MAX_COPIED_ROWS, answer_in(model, appearance)
     while True:
-        picture = picture_of(store, model, appearance, most, answer)
+        picture = picture_of(model, appearance, most, answer)
         text = "\n".join(picture_lines(picture)) + "\n"
         if len(text.encode()) <= _MAX_COPIED_BYTES or most == 1:
             return text, f"waterfall as text{_but(picture, len(model.rows))}"
         most = max(1, most // 2)
 
 
-def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> str:
+def write_picture(model: TraceModel, appearance: Appearance) -> str:
     """Draw what is shown into a new file of the current folder, and return in words what came of it; for a thread."""
     from spanview.exports.files import shown_path, write_anew
 
-    picture = picture_of(store, model, appearance, MOST_ROWS, answer_in(store, model, appearance))
-    trace_id = store.trace_table.hex_id(model.trace)
+    picture = picture_of(model, appearance, MOST_ROWS, answer_in(model, appearance))
+    trace_id = model.store.trace_table.hex_id(model.trace)
     stem = f"trace-{trace_id[:_DIGITS]}" if trace_id else "trace-without-id"
     try:
         path = write_anew(stem, "svg", lambda: svg_chunks([picture]))
@@ -274,17 +276,15 @@ def _but(picture: Picture, rows: int) -> str:
 def pictures_svg(store: Store, traces: Sequence[int], known: KnownCalls) -> Iterator[bytes]:
     """Yield the file of the pictures of some traces, one below the other."""
     models = [_folded(store, trace) for trace in traces]
-    looks = [_appearance_of(store, model, known) for model in models]
+    looks = [_appearance_of(model, known) for model in models]
     drawn = zip(models, looks, _shares([len(model.rows) for model in models], MOST_ROWS), strict=True)
-    return svg_chunks(
-        [picture_of(store, model, look, most, answer_in(store, model, look)) for model, look, most in drawn]
-    )
+    return svg_chunks([picture_of(model, look, most, answer_in(model, look)) for model, look, most in drawn])
 
 
 def whole_picture(store: Store, trace: int, known: KnownCalls) -> Picture:
     """Return what is drawn of one trace."""
     model = _folded(store, trace)
-    return picture_of(store, model, _appearance_of(store, model, known))
+    return picture_of(model, _appearance_of(model, known))
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
@@ -295,11 +295,11 @@ def _folded(store: Store, trace: int) -> TraceModel:
     return model
 
 
-def _appearance_of(store: Store, model: TraceModel, known: KnownCalls) -> Appearance:
+def _appearance_of(model: TraceModel, known: KnownCalls) -> Appearance:
     """Return what else is shown of a trace: why calls have no attempt, what they waited for, what has no end."""
-    appearance = Appearance(store, model)
+    appearance = Appearance(model)
     appearance.reasons, appearance.open_calls = known.reasons_and_open(model.stitched.unjoined)
-    appearance.take_unended(unended_in(store, model.trace))
+    appearance.take_unended(unended_in(model.store, model.trace))
     appearance.waits = known.told_waits_in(model.trace)
     return appearance
 

@@ -114,11 +114,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Whether the list of traces says that it grows."""
         # What is shown: which rows and which time, and what rows show besides. All parts look at these two.
         model = self._model = first_model(store, trace)
-        appearance = self._appearance = Appearance(store, model)
+        appearance = self._appearance = Appearance(model)
         # The widgets, from the top down; zooming is shared by the three that show time.
         self._answer_line = AnswerLine()
         self._prompt = Prompt(_SEARCH_HINT, is_query=True)
-        rows = Waterfall(store, model, appearance)
+        rows = Waterfall(model, appearance)
         self.rows = rows
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
@@ -722,10 +722,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     # -- taking along ------------------------------------------------------------------------------------------------
 
-    def _snapshot(self) -> tuple[Store, TraceModel, Appearance]:
+    def _snapshot(self) -> tuple[TraceModel, Appearance]:
         """Return what is shown, for another thread: a trace can be long, and a disk slow."""
         model = self._model.snapshot()
-        return self._store, model, self.rows.appearance.snapshot(model)
+        return model, self.rows.appearance.snapshot(model)
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.analysis.window import Window
-    from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
@@ -106,12 +105,12 @@ class RulerLine(TimeWidget):
 class Waterfall(LineList):
     """The rows of one trace."""
 
-    def __init__(self, store: Store, model: TraceModel, appearance: Appearance) -> None:
+    def __init__(self, model: TraceModel, appearance: Appearance) -> None:
         super().__init__()
-        self._store = store
+        self._store = model.store
         self.model = model
         self.appearance = appearance
-        self.texts = RowTexts(store, model, appearance)
+        self.texts = RowTexts(model, appearance)
         """What its rows say."""
         self.matched: set[int] = set()
         """Rows of the spans that a search has found."""

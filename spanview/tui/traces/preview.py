@@ -132,7 +132,7 @@ class Preview(Vertical):
             model = TraceModel(store, trace, StitchedTrace(store, trace, store.tree(trace), joins=joins))
             if folds != model.folds:
                 model.toggle_folds()
-            appearance = Appearance(store, model)
+            appearance = Appearance(model)
             appearance.find_beforehand(model.stitched)
             return model, appearance, self._known_of(model.stitched, trace)
 
@@ -175,7 +175,7 @@ class Preview(Vertical):
             self._shown = None
             return
         self.query("RulerLine, LineList").remove()
-        rows = Waterfall(self._store, model, appearance)
+        rows = Waterfall(model, appearance)
         rows.can_focus = False
         zoom = Zoom(
             rows,

@@ -82,7 +82,7 @@ def test_what_was_cut_off_looks_so_everywhere() -> None:
         assert {word for word, count in counts.items() if count} == {outcome}
         assert (f"[{said}]" in "".join(tree_lines(store, 0, store.tree(0)))) == is_cut_off
         model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
-        assert (outcome in RowTexts(store, model, Appearance(store, model)).marks(model.rows[0][0])[0]) == is_cut_off
+        assert (outcome in RowTexts(model, Appearance(model)).marks(model.rows[0][0])[0]) == is_cut_off
 
 
 def test_the_description() -> None:

@@ -104,7 +104,7 @@ def test_attempts_after_the_first(function: str, waits: list[int | None]) -> Non
     (share,) = (share for share in critical_by_name(store) if share.name.endswith("worker"))
     assert share.wait_ns == sum(filter(None, waits))
     model = TraceModel(store, 0, StitchedTrace(store, 0, tree, joins=True))
-    texts = RowTexts(store, model, Appearance(store, model))
+    texts = RowTexts(model, Appearance(model))
     assert [texts.waited(node) for node, _ in model.rows] == [[""], *([duration(wait)] for wait in waits)]
     assert Columns(store, [0], {}, Losses("html")).rows["wait"] == [None, *waits]
     (call,) = calls_of(store)

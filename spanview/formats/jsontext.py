@@ -208,7 +208,7 @@ def _strict(value: Any) -> Any:
                 holder[key] = list(item)
                 pending.append(holder[key])
             elif isinstance(item, float) and not isfinite(item):
-                holder[key] = "NaN" if isnan(item) else "Infinity" if item > 0 else "-Infinity"
+                holder[key] = non_finite_name(item)
             elif isinstance(item, str):
                 holder[key] = valid_text(item)
     return top[0]
@@ -227,6 +227,11 @@ def _numbered(item: dict[Any, Any]) -> dict[str, Any]:
         taken.add(free)
         numbered[free] = part
     return numbered
+
+
+def non_finite_name(value: float) -> str:
+    """Return how a number that isn't finite is written: `"NaN"`, `"-Infinity"`."""
+    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
 def valid_text(text: str) -> str:

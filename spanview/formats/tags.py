@@ -6,10 +6,10 @@ OpenTelemetry collector adds to them.
 
 from __future__ import annotations
 
-from math import isfinite, isnan
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.jsontext import dumps_strict
+from spanview.formats.jsontext import dumps_strict, non_finite_name
 from spanview.model.span import Scope
 from spanview.model.times import NO_TIME
 
@@ -100,7 +100,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, float) and not isfinite(value):
-        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return non_finite_name(value)
     return dumps_strict(value).decode()
 
 

@@ -18,8 +18,8 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from spanview.formats.jsontext import non_finite_name
 from spanview.formats.otlp.fields import MESSAGES, FieldKind, snake_case
-from spanview.formats.otlp.values import non_finite_name
 from spanview.otlp.body import MalformedError, Refused, RefusedError
 from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, checked, frame_of, lines_of, most_parts
 from spanview.otlp.wire import fields_of

@@ -10,12 +10,12 @@ import re
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from decimal import Decimal
-from math import isfinite, isnan
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.careful import Careful
 from spanview.formats.console.columns import as_text
-from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, valid_text
+from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, non_finite_name, valid_text
 from spanview.formats.otlp.fields import ENUMS, snake_case
 from spanview.model.span import BytesText
 
@@ -243,8 +243,3 @@ class OtlpValueWriter:
             return {"kvlistValue": {"values": self.attributes(value, depth + 1)}}
         items: Iterable[Any] = value
         return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
-
-
-def non_finite_name(value: float) -> str:
-    """Return how a number that isn't finite is written: `"NaN"`, `"-Infinity"`."""
-    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

@@ -20,6 +20,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.formats.careful import Careful
 from spanview.formats.console.columns import as_text
 from spanview.formats.jaeger.write import (
     EVENT,
@@ -140,20 +141,20 @@ def span_of(
     raw_references, is_bad = _references(span, trace_id)
     warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
     parent_id, links = _family(raw_references, trace_id)
-    start, end, times_are_malformed = times_of(span.get("startTime"), span.get("duration"))
-    pairs, tags_are_malformed = _pairs(span.get("tags"))
+    reader = Careful()
+    start, end, reader.is_malformed = times_of(span.get("startTime"), span.get("duration"))
+    pairs = _pairs(reader, span.get("tags"))
     all_warnings = texts_in(span.get("warnings"))
     kept_warnings = [text for text in all_warnings if text != NO_END]
     if len(kept_warnings) < len(all_warnings) and span.get("duration") == 0:
         end = NO_TIME
-    events, logs_are_malformed = _events(span.get("logs"))
+    events = _events(reader, span.get("logs"))
     process = span.get("processID")
     if isinstance(span.get("process"), dict):
         resource, resource_is_malformed = _resource(span["process"])
     else:
         resource, resource_is_malformed = resources.get(process if isinstance(process, str) else "", (Resource(), True))
-    name_is_malformed = not isinstance(span.get("operationName"), str)
-    if times_are_malformed or tags_are_malformed or logs_are_malformed or resource_is_malformed or name_is_malformed:
+    if reader.is_malformed or resource_is_malformed or not isinstance(span.get("operationName"), str):
         warnings |= Warnings.ODD_VALUE
     tags = Tags(pairs)
     shared = take_shared(tags)
@@ -252,31 +253,24 @@ def _resource(process: Any) -> tuple[Resource, bool]:
     """Return the resource of a process, and whether the process is malformed."""
     if not isinstance(process, dict):
         return Resource(), True
-    pairs, is_malformed = _pairs(process.get("tags"))
-    service = process.get("serviceName")
-    name = as_text(service)
+    reader = Careful()
+    pairs, name = _pairs(reader, process.get("tags")), reader.text(process.get("serviceName"))
     attributes = {**({"service.name": name} if name else {}), **dict(pairs)}
     if name:
         attributes["service.name"] = name
     resource = Resource(attributes)
     written = process_of(resource, ignore_loss)
     own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
-    is_malformed |= not isinstance(service, str | None)
-    return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
+    return (replace(resource, extra={FORMAT: own}) if own else resource), reader.is_malformed
 
 
-def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's logs, and whether any is malformed."""
-    items = logs if isinstance(logs, list) else []
-    are_malformed = not isinstance(logs, list | None)
+def _events(reader: Careful, logs: Any) -> tuple[Event, ...]:
+    """Return the events of a span's logs."""
     events = []
-    for item in items:
-        if not isinstance(item, dict):
-            are_malformed = True
-            continue
-        time, time_is_malformed = time_of_micros(item.get("timestamp"))
-        pairs, is_malformed = _pairs(item.get("fields"))
-        are_malformed |= time_is_malformed or is_malformed
+    for log in reader.objects(logs):
+        time, is_malformed = time_of_micros(log.get("timestamp"))
+        pairs = _pairs(reader, log.get("fields"))
+        reader.is_malformed |= is_malformed
         tags = Tags(pairs)
         name = tags.take(EVENT, lambda value: value if isinstance(value, str) and value else None)
         dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
@@ -284,29 +278,29 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         event = Event(name or "", known(time), dict(tags.pairs), extra)
         own = tag_changes(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
         events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
-    return tuple(events), are_malformed
+    return tuple(events)
 
 
-def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and values of tags, and whether any is malformed."""
-    pairs, are_malformed = [], not isinstance(tags, list | None)
-    for tag in tags if isinstance(tags, list) else ():
-        if not isinstance(tag, dict) or not isinstance(tag.get("key"), str):
-            are_malformed = True
-            continue
-        value, is_malformed = _value(tag.get("type"), tag.get("value"))
-        pairs.append((tag["key"], value))
-        are_malformed |= is_malformed
-    return pairs, are_malformed
+def _pairs(reader: Careful, tags: Any) -> list[tuple[str, Any]]:
+    """Return keys and values of tags."""
+    pairs = []
+    for tag in reader.objects(tags):
+        if isinstance(tag.get("key"), str):
+            pairs.append((tag["key"], _value(reader, tag.get("type"), tag.get("value"))))
+        else:
+            reader.is_malformed = True
+    return pairs
 
 
-def _value(kind: Any, value: Any) -> tuple[Any, bool]:
-    """Return the value of a tag in its type, and whether it has another; that is shown as text."""
-    reader = _TYPES.get(kind) if isinstance(kind, str) else None
-    if reader is None:
-        return value, not isinstance(kind, str | None)
-    read = reader(value)
-    return (as_text(value), True) if read is None else (read, False)
+def _value(reader: Careful, kind: Any, value: Any) -> Any:
+    """Return the value of a tag in its type; one that has another is shown as text."""
+    in_type = _TYPES.get(kind) if isinstance(kind, str) else None
+    if in_type is None:
+        reader.is_malformed |= not isinstance(kind, str | None)
+        return value
+    read = in_type(value)
+    reader.is_malformed |= read is None
+    return as_text(value) if read is None else read
 
 
 def _integer(value: Any) -> int | None:

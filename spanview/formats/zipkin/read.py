@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.formats.careful import Careful
 from spanview.formats.console.columns import as_text
 from spanview.formats.rows import ignore_part
 from spanview.formats.tags import (
@@ -102,20 +103,12 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     raw_parent = record.get("parentId")
     is_bad = parse_id(raw_parent, SPAN_ID_DIGITS) == UNUSABLE and raw_parent not in (None, "")
     warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
-    start, end, is_malformed = times_of(record.get("timestamp"), record.get("duration"))
-    pairs, tags_are_malformed = _pairs(record.get("tags"))
-    events, events_are_malformed = _events(record.get("annotations"))
-    raw_kind, name = record.get("kind"), record.get("name")
+    reader = Careful()
+    start, end, reader.is_malformed = times_of(record.get("timestamp"), record.get("duration"))
+    pairs, events = _pairs(reader, record.get("tags")), _events(reader, record.get("annotations"))
+    raw_kind, name = record.get("kind"), reader.text(record.get("name"))
     kind = KIND_NAMES.index(raw_kind) if isinstance(raw_kind, str) and raw_kind in KIND_NAMES else None
-    has_malformed_kind = kind is None and raw_kind not in (None, "")
-    if (
-        is_malformed
-        or tags_are_malformed
-        or events_are_malformed
-        or has_malformed_kind
-        or not isinstance(name, str | None)
-    ):
-        warnings |= Warnings.ODD_VALUE
+    reader.is_malformed |= kind is None and raw_kind not in (None, "")
     tags = Tags(pairs)
     shared = take_shared(tags)
     if kind is None:
@@ -124,13 +117,13 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     attributes = dict(tags.pairs)
     service, local_is_malformed = add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
     peer, remote_is_malformed = add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
-    if local_is_malformed or remote_is_malformed:
+    if reader.is_malformed or local_is_malformed or remote_is_malformed:
         warnings |= Warnings.ODD_VALUE
     read = Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
-        name=as_text(name),
+        name=name,
         kind_value=kind,
         start_ns=known(start),
         end_ns=known(end),
@@ -170,13 +163,11 @@ def _with_own(decoded: Span, record: _Record, pairs: list[tuple[str, Any]]) -> S
     return replace(decoded, extra={**decoded.extra, FORMAT: own}) if own else decoded
 
 
-def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
-    """Return keys and texts of tags, and whether any is malformed."""
-    if not isinstance(tags, dict):
-        return [], tags is not None
-    return [(key, as_text(value)) for key, value in tags.items()], not all(
-        isinstance(tag, str) for tag in tags.values()
-    )
+def _pairs(reader: Careful, tags: Any) -> list[tuple[str, Any]]:
+    """Return keys and texts of tags."""
+    texts = reader.object(tags)
+    reader.is_malformed |= not all(isinstance(text, str) for text in texts.values())
+    return [(key, as_text(text)) for key, text in texts.items()]
 
 
 def _status(tags: Tags) -> Status:
@@ -232,16 +223,13 @@ def _is_nothing(key: str, part: Any) -> bool:
     return part is None or part == "" or (key == "port" and type(part) is int and part == 0)
 
 
-def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
-    """Return the events of a span's annotations, and whether any is malformed."""
-    events, are_malformed = [], not isinstance(annotations, list | None)
-    for annotation in annotations if isinstance(annotations, list) else ():
-        if not isinstance(annotation, dict):
-            are_malformed = True
-            continue
+def _events(reader: Careful, annotations: Any) -> tuple[Event, ...]:
+    """Return the events of a span's annotations."""
+    events = []
+    for annotation in reader.objects(annotations):
         time, is_malformed = time_of_micros(annotation.get("timestamp"))
         value = annotation.get("value")
-        are_malformed |= is_malformed or not isinstance(value, str)
+        reader.is_malformed |= is_malformed or not isinstance(value, str)
         name, attributes, dropped = parse_annotation(as_text(value))
         events.append(Event(name, known(time), attributes, {"dropped_attributes_count": dropped} if dropped else {}))
-    return tuple(events), are_malformed
+    return tuple(events)

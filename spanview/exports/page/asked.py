@@ -54,11 +54,7 @@ def asked(store: Store, traces: Sequence[int], unended: Mapping[int, Unended], c
             -1 if row == NO_ROW else numbers[row] - first
             for row, first in zip(roots, columns.firsts().tolist(), strict=True)
         ],
-        "names": {
-            str(columns.number_of_name(name)): others
-            for name in sorted(names)
-            if (others := [*names_of_root(name)][1:])
-        },
+        "names": {str(columns.names[name]): others for name in sorted(names) if (others := [*names_of_root(name)][1:])},
         "ended": _pairs(_other_durations(store, traces, until, columns)),
         "pids": [*map(pid_of_file, columns.files)],
     }

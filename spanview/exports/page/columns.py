@@ -63,17 +63,6 @@ _MAX_GUESSED: Final = 100
 """Traces whose missing parents are guessed: every guess looks at all spans."""
 
 
-class Texts:
-    """Texts that many rows share, each with a number."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def number(self, text: str) -> int:
-        """Return the number of a text."""
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
 class Columns:
     """The columns of some traces."""
 
@@ -82,7 +71,9 @@ class Columns:
     ) -> None:
         self._store = store
         self._lose = lose
-        self._names, self._services, self._files = Texts(), Texts(), Texts()
+        self.names: dict[str, int] = {}
+        """The numbers of texts that many rows share, as those of the next two."""
+        self._services, self.files = dict[str, int](), dict[str, int]()
         self._walk = walk(store, np.array(traces, np.int64))
         self._forest = self._walk.forest
         self._is_first = self._first_children()
@@ -139,14 +130,14 @@ class Columns:
     @property
     def overview(self) -> dict[str, Any]:
         """The traces, and the texts that they and the rows have in common, as the page's script reads them."""
-        names = [*self._names.numbers]
+        names = [*self.names]
         short = {number: self._short[name] for number, name in enumerate(names) if self._short.get(name, name) != name}
         return {
             "names": [*map(self._cut, names)],
             "short": {str(number): self._cut(text) for number, text in short.items()},
-            "services": [*map(self._cut, self._services.numbers)],
-            "routes": {str(self._names.numbers[name]): self._cut(route) for name, route in self._routes()},
-            "files": [*self._files.numbers],
+            "services": [*map(self._cut, self._services)],
+            "routes": {str(self.names[name]): self._cut(route) for name, route in self._routes()},
+            "files": [*self.files],
             "kinds": KIND_NAMES,
             "causes": [[letter, cause.brief, cause.name.lower()] for cause, letter in LETTERS.items()],
             "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
@@ -156,7 +147,7 @@ class Columns:
         """Yield the names of the page's spans that have a route, and the route, after which call paths are called."""
         self._groups.find_routes()
         for number, route in self._groups.groups.items():
-            if (name := self._store.names.texts[number]) in self._names.numbers:
+            if (name := self._store.names.texts[number]) in self.names:
                 yield name, route
 
     @property
@@ -164,11 +155,6 @@ class Columns:
         """The rows, as the page's script reads them."""
         sparse = {name: [[*values], [*values.values()]] for name, values in self._sparse.items()}
         return {**self._rows, "sparse": sparse}
-
-    @property
-    def files(self) -> Iterable[str]:
-        """The paths of the files, by their numbers."""
-        return self._files.numbers
 
     @property
     def lengths(self) -> Sequence[int | None]:
@@ -180,10 +166,6 @@ class Columns:
         """Return a value for each row, of the spans in the order of the page; 0 for all placeholders."""
         filled: list[int] = self._filled(values).tolist()
         return filled
-
-    def number_of_name(self, text: str) -> int:
-        """Return the number of a name."""
-        return self._names.number(text)
 
     def _cut(self, text: str) -> str:
         if len(text) <= MAX_NAME_LENGTH:
@@ -338,7 +320,7 @@ class Columns:
         self._number_names(names)
         return {
             "id": [table.hex_id(trace) or "" for trace in traces.tolist()],
-            "name": [self._names.numbers[name if isinstance(name, str) else texts[name]] for name in names],
+            "name": [self.names[name if isinstance(name, str) else texts[name]] for name in names],
             "first": self.firsts().tolist(),
             "second": [None if start == NO_TIME else max(0, start) // NS_PER_SECOND for start in starts],
             "nanosecond": [max(0, start) % NS_PER_SECOND for start in starts],
@@ -367,7 +349,7 @@ class Columns:
         firsts = zip(self._walk.firsts.tolist(), of_traces, strict=True)
         order += [(first, 0, name if isinstance(name, str) else texts[name]) for first, name in firsts]
         for _, _, text in sorted(order):
-            self._names.number(text)
+            _number_in(self.names, text)
 
     def _services_of(self, of_spans: Places, count: int) -> list[list[int]]:
         """Return the services of each trace in order; now each service has a number."""
@@ -379,7 +361,7 @@ class Columns:
         services: list[list[int]] = [[] for _ in range(count)]
         for pair in np.unique(of_spans * len(used) + of_each).tolist():
             trace, rank = divmod(pair, len(used))
-            number = self._services.number(texts[in_order[rank]])
+            number = _number_in(self._services, texts[in_order[rank]])
             if texts[in_order[rank]]:
                 services[trace].append(number)
         return services
@@ -422,14 +404,14 @@ class Columns:
             "own": self._filled(_or_none(walked.own, walked.have), None).tolist(),
             "wait": self._filled(_or_none(waits, has_waited), None).tolist(),
             "span_id": hexlify(ids.astype(">u8").tobytes()).decode(),
-            "name": self._filled(_numbered_by(self._names, column["name"], store.names.texts.__getitem__)).tolist(),
+            "name": self._filled(_numbered_by(self.names, column["name"], store.names.texts.__getitem__)).tolist(),
             "service": self._filled(
                 _numbered_by(self._services, column["service"], store.services.texts.__getitem__)
             ).tolist(),
             "kind": self._filled(column["kind"]).tolist(),
             "status": self._filled(column["status"]).tolist(),
             "file": self._filled(
-                _numbered_by(self._files, column["source"], lambda source: store.sources[source].path)
+                _numbered_by(self.files, column["source"], lambda source: store.sources[source].path)
             ).tolist(),
         }
 
@@ -504,12 +486,17 @@ class Columns:
         return {number: stretches[first:end] for number, (first, end) in zip(numbers, pairwise(bounds), strict=True)}
 
 
-def _numbered_by(texts: Texts, values: NDArray[Any], text_of: Callable[[int], str]) -> Places:
+def _number_in(texts: dict[str, int], text: str) -> int:
+    """Return the number of a text; a new one gets the next."""
+    return texts.setdefault(text, len(texts))
+
+
+def _numbered_by(texts: dict[str, int], values: NDArray[Any], text_of: Callable[[int], str]) -> Places:
     """Return the number of the text of each value; new texts get theirs in the order in which they come."""
     used, firsts, which = np.unique(values, return_index=True, return_inverse=True)
     numbers = np.empty(len(used), np.int64)
     for index in np.argsort(firsts).tolist():
-        numbers[index] = texts.number(text_of(int(used[index])))
+        numbers[index] = _number_in(texts, text_of(int(used[index])))
     found: Places = numbers[which]
     return found
 

@@ -151,8 +151,8 @@ def test_only_what_is_on_the_path_is_lit_of_a_call(submission_us: int, others: s
     stitched = StitchedTrace(store, 0, store.tree(0), joins=True)
     path, texts = LitPath(store, stitched), store.names.texts
     nodes = {function_of(texts[store.spans.name[stitched.tree.rows[node]]]): node for node in stitched.order}
-    assert {name for name, node in nodes.items() if path.waits_at(node)} == {"g"}
-    assert {name for name, node in nodes.items() if path.runs_at(node)} - {"g"} == {"driver", "work"} | others
+    assert {name for name, node in nodes.items() if node in path.waiting} == {"g"}
+    assert {name for name, node in nodes.items() if node in path.running} - {"g"} == {"driver", "work"} | others
     assert bool(path.of(nodes["f"])) is bool(others)
     assert sum(end - start for node in nodes.values() for start, end in path.of(node)) == 1_000 * MICROSECOND
 

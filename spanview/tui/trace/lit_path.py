@@ -41,7 +41,8 @@ class LitPath:
         in_order = sorted((shown[node], *times_and_kind) for node, *times_and_kind in stretches)
         self._nodes, self._starts, self._ends = (array("q", [one[column] for one in in_order]) for column in range(3))
         self._positions = sorted({stitched.position[node] for node in self._nodes})
-        self._waiting, self._running = ({one[0] for one in in_order if one[3] is kind} for kind in (True, False))
+        self.waiting, self.running = ({one[0] for one in in_order if one[3] is kind} for kind in (True, False))
+        """The nodes whose wait is on the path, and those that run on it, or are submitted where they are calls."""
         self.text = path_text(paths.reasons[0], len({*shown.values()}))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
@@ -54,14 +55,6 @@ class LitPath:
         """Return when the path is at a node, as starts and ends by time; none where it never is."""
         first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
         return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
-
-    def waits_at(self, node: int) -> bool:
-        """Tell whether the wait of a node is on the path."""
-        return node in self._waiting
-
-    def runs_at(self, node: int) -> bool:
-        """Tell whether a node itself runs on the path, or is submitted where it is a call."""
-        return node in self._running
 
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two positions is on the path."""

@@ -272,9 +272,9 @@ class Waterfall(LineList):
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
         lit = self.appearance.lit_path
         style = None if has_end else self.paint_style("warning")
-        of_wait = None if lit is None else self._path_style(is_on_it=lit.waits_at(node))
+        of_wait = None if lit is None else self._path_style(is_on_it=node in lit.waiting)
         if lit is not None and has_end:
-            style = self._path_style(is_on_it=lit.runs_at(node))
+            style = self._path_style(is_on_it=node in lit.running)
         segments = [Segment(right(text, _DURATION) + "  ", of_wait) for text in waited]
         return [*segments, Segment(right(lasted[0], _DURATION) + "  ", style)]
 

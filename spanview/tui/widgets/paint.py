@@ -13,8 +13,6 @@ from textual.filter import LineFilter
 from spanview.tui.app.themes import service_color
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.color import Color
 
 PALETTE: Final = tuple(map(Style.from_color, map(service_color, range(9))))
@@ -103,11 +101,6 @@ class Encodable(LineFilter):
         except UnicodeEncodeError:
             return False
         return True
-
-
-def line(parts: Sequence[tuple[str, Style | None]]) -> list[Segment]:
-    """Return texts and their styles as segments."""
-    return [Segment(text, style) for text, style in parts if text]
 
 
 def joined(cells: list[tuple[str, Style | None]]) -> list[Segment]:

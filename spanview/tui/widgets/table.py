@@ -7,18 +7,17 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from rich.cells import cell_len
+from rich.segment import Segment
 from textual.content import Content
 from textual.widget import Widget
 
 from spanview.reports.table import RowOrder
 from spanview.tui.app.settings import Settings
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-    from rich.segment import Segment
     from textual import events
 
     from spanview.reports.table import Fit, Table, TableColumn
@@ -149,7 +148,7 @@ class TableList(LineList, Generic[Row]):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one row's line."""
         parts = self.fit(width).parts_of(self.items[row])
-        return line([(text, self.paint_style(style) if style else None) for text, style in parts])
+        return [Segment(text, self.paint_style(style) if style else None) for text, style in parts if text]
 
 
 class TableHeads(Widget):

@@ -86,7 +86,8 @@ def _outcomes(store: Store, unended: Mapping[int, Unended], columns: Columns) ->
     of_calls[others] = [OUTCOMES.index(became[row].outcome.key) + 1 for row in calls.rows[others].tolist()]
     of_rows[calls.rows] = of_calls
     of_rows[lasts[has_attempt]] = of_calls[has_attempt]
-    return columns.filled(of_rows[columns.span_rows])
+    filled: list[int] = columns.filled(of_rows[columns.span_rows]).tolist()
+    return filled
 
 
 def _other_durations(
@@ -94,7 +95,7 @@ def _other_durations(
 ) -> Iterator[tuple[int, int | None]]:
     """Yield the places of traces whose duration isn't what the list says: that has what began last, too."""
     table, ran_until = store.trace_table, RunUntil.of(store, until).traces
-    for place, (trace, length) in enumerate(zip(traces, columns.lengths, strict=True)):
+    for place, (trace, length) in enumerate(zip(traces, columns.traces["length"], strict=True)):
         duration = time_between(table.start_ns[trace], max(table.end_ns[trace], ran_until.get(trace, NO_TIME)))
         if duration != length:
             yield place, duration

@@ -103,8 +103,8 @@ class Columns:
         names = of_trees.pop("name")
         lasting = {row for row in self.failures if row not in unended or not unended[row].is_tried_again}
         silent_numbers = [number for number, _ in self.numbered(lasting)]
-        self._traces = self._columns_of_traces(np.array(traces, np.int64), names, silent_numbers, [*lost], until)
-        of_traces = enumerate(zip(traces, self._traces["unended"], strict=True))
+        self.traces = self._columns_of_traces(np.array(traces, np.int64), names, silent_numbers, [*lost], until)
+        of_traces = enumerate(zip(traces, self.traces["unended"], strict=True))
         of_open = {number: (trace, self._unended_of(trace, unended)) for number, (trace, count) in of_traces if count}
         self._lasted = {
             number: lasted_text(store, trace, store.tree(trace), of_trace)
@@ -115,7 +115,7 @@ class Columns:
             end = open_end_of(of_trace, store.trace_table.end_ns[trace])
             (of_trees["answer"][number],) = as_far_as_known([of_trees["answer"][number]], end)
         self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
-        self._traces |= of_trees | {"label": [labels.get(trace, "") for trace in traces]}
+        self.traces |= of_trees | {"label": [labels.get(trace, "") for trace in traces]}
         self._sparse: dict[str, dict[int, Any]] = {
             "mark": self._marks(),
             "note": notes,
@@ -140,7 +140,7 @@ class Columns:
             "files": [*self.files],
             "kinds": KIND_NAMES,
             "causes": [[letter, cause.brief, cause.name.lower()] for cause, letter in LETTERS.items()],
-            "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
+            "traces": self.traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
         }
 
     def _routes(self) -> Iterator[tuple[str, str]]:
@@ -155,17 +155,6 @@ class Columns:
         """The rows, as the page's script reads them."""
         sparse = {name: [[*values], [*values.values()]] for name, values in self._sparse.items()}
         return {**self._rows, "sparse": sparse}
-
-    @property
-    def lengths(self) -> Sequence[int | None]:
-        """How long traces lasted, as the list has it."""
-        lengths: list[int | None] = self._traces["length"]
-        return lengths
-
-    def filled(self, values: NDArray[Any]) -> list[int]:
-        """Return a value for each row, of the spans in the order of the page; 0 for all placeholders."""
-        filled: list[int] = self._filled(values).tolist()
-        return filled
 
     def _cut(self, text: str) -> str:
         if len(text) <= MAX_NAME_LENGTH:
@@ -194,7 +183,7 @@ class Columns:
         numbers: Places = self._numbers[firsts] - self._is_first[firsts]
         return numbers
 
-    def _filled(self, values: NDArray[Any], empty: int | None = 0) -> NDArray[Any]:
+    def filled(self, values: NDArray[Any], empty: int | None = 0) -> NDArray[Any]:
         """Return a value for each row.
 
         Args:
@@ -391,26 +380,26 @@ class Columns:
         flags = (
             CYCLE * np.isin(order, forest.cut) + SUBMITS * self._are_calls()[order] + JOINED * joined_in(forest)[order]
         ) + FIRST * np.isin(forest.rows[order], self.known.calls.first_attempts)
-        ids = self._filled(column["span_id"])
+        ids = self.filled(column["span_id"])
         ids[behind - 1] = forest.of("parent_id")[order][is_first]
-        begins, flagged = self._filled(starts), self._filled(flags, MISSING)
+        begins, flagged = self.filled(starts), self.filled(flags, MISSING)
         begins[behind - 1] = starts[is_first]
         has_waited = (waits > 0) | ((column["kind"] == CONSUMER) & (parents != ROOT) & (waits != NO_TIME))
         return {
-            "depth": self._filled(walked.depths).tolist(),
+            "depth": self.filled(walked.depths).tolist(),
             "flags": flagged.tolist(),
             "start": self._after_each_other(begins, traces),
-            "length": self._filled(_or_none(ends - np.where(are_known, starts, 0), are_known), None).tolist(),
-            "own": self._filled(_or_none(walked.own, walked.have), None).tolist(),
-            "wait": self._filled(_or_none(waits, has_waited), None).tolist(),
+            "length": self.filled(_or_none(ends - np.where(are_known, starts, 0), are_known), None).tolist(),
+            "own": self.filled(_or_none(walked.own, walked.have), None).tolist(),
+            "wait": self.filled(_or_none(waits, has_waited), None).tolist(),
             "span_id": hexlify(ids.astype(">u8").tobytes()).decode(),
-            "name": self._filled(_numbered_by(self.names, column["name"], store.names.texts.__getitem__)).tolist(),
-            "service": self._filled(
+            "name": self.filled(_numbered_by(self.names, column["name"], store.names.texts.__getitem__)).tolist(),
+            "service": self.filled(
                 _numbered_by(self._services, column["service"], store.services.texts.__getitem__)
             ).tolist(),
-            "kind": self._filled(column["kind"]).tolist(),
-            "status": self._filled(column["status"]).tolist(),
-            "file": self._filled(
+            "kind": self.filled(column["kind"]).tolist(),
+            "status": self.filled(column["status"]).tolist(),
+            "file": self.filled(
                 _numbered_by(self.files, column["source"], lambda source: store.sources[source].path)
             ).tolist(),
         }

@@ -330,10 +330,10 @@ def _foreign_span_of(document: Any, source: Source) -> Span | None:
 
         spans = otlp.spans_of(document, source)
         return spans[0] if len(spans) == 1 else None
-    from spanview.formats.foreign import format_alone
+    from spanview.formats.foreign import reader_alone
 
-    format_ = format_alone(document)
-    return None if format_ is None else format_.span_of(document, source)
+    read = reader_alone(document)
+    return None if read is None else read(document, source)
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

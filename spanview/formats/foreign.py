@@ -72,13 +72,6 @@ class Format(Protocol):
         """Return the rows of its spans."""
 
 
-class FormatAlone(Protocol):
-    """What the module of a format has whose spans are documents of their own."""
-
-    def span_of(self, value: Any, source: Source) -> Span:
-        """Return the span that a decoded value is."""
-
-
 def format_of(value: Any) -> Format | None:
     """Return the format that a decoded JSON value is of; None if it has none of their spans."""
     first = next((part for part in _objects(value) if not part.keys().isdisjoint(_BY_KEY)), {})
@@ -110,15 +103,15 @@ def kept_of(document: Any) -> Any:
 
 def is_record(document: Any) -> bool:
     """Tell whether a document is the record of its span, where it has exactly one: a line of OTLP's, ours or Go's."""
-    return type(document) is dict and ("resourceSpans" in document or format_alone(document) is not None)
+    return type(document) is dict and ("resourceSpans" in document or reader_alone(document) is not None)
 
 
-def format_alone(value: Any) -> FormatAlone | None:
-    """Return the format of a decoded value that is one span; None for one that is none, or is the SDK's."""
+def reader_alone(value: Any) -> Callable[[Any, Source], Span] | None:
+    """Return what makes a span of a decoded value that is one; None for one that is none, or is the SDK's."""
     for key, name in _ALONE.items() if type(value) is dict else ():
         if key in value and _module(name).is_span(value):
-            module: FormatAlone = _module(name)
-            return module
+            reader: Callable[[Any, Source], Span] = _module(name).span_of
+            return reader
     return None
 
 

@@ -51,20 +51,20 @@ def rows_of(value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[
 
 
 def _is_record(value: Any) -> bool:
-    from spanview.formats.foreign import format_alone
+    from spanview.formats.foreign import reader_alone
 
-    return console.is_span(value) or format_alone(value) is not None
+    return console.is_span(value) or reader_alone(value) is not None
 
 
 def _records(values: list[Any], source: Source, pass_over: Callable[[Any], None]) -> Iterator[Span]:
     from spanview.formats.console.spans import span_of
-    from spanview.formats.foreign import format_alone
+    from spanview.formats.foreign import reader_alone
 
     for value in values:
         if console.is_span(value):
             yield span_of(value, source)
-        elif (format_ := format_alone(value)) is not None:
-            yield format_.span_of(value, source)
+        elif (read := reader_alone(value)) is not None:
+            yield read(value, source)
         else:
             pass_over(value)
 

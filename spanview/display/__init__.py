@@ -22,7 +22,6 @@ tree_text     a trace as lines of text
 picture       a trace's waterfall as something to be drawn
 picture_svg   the same as an SVG file
 picture_text  the same as lines of text
-group_text    what a group of spans is called
 serve_text    Serve's requests in words
 answer_text   where the time of a trace went, in a line
 diff_text     two sides merged by call path

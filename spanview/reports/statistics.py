@@ -16,8 +16,7 @@ from spanview.analysis.serve.requests import name_of_trace
 from spanview.analysis.stats import Group, GroupPart, joined, statistics
 from spanview.analysis.telling import unheard
 from spanview.display.cells import data_text
-from spanview.display.group_text import group_text
-from spanview.display.sanitise import MAX_LENGTH
+from spanview.display.sanitise import MAX_LENGTH, sanitise
 from spanview.reports.report import Report
 from spanview.reports.table import FIGURES, Table, TableColumn, counted, fact, histogram_column, name_column, timed
 from spanview.reports.table import amounts as amounts_column
@@ -34,6 +33,8 @@ _LEAST_NAME, _USUAL_NAME = 24, 48
 _LEAST_BESIDE: Final = 9
 """Cells that the column leaves to it that is sorted by."""
 _NOTE: Final = 42
+_NONE: Final = "(none)"
+_EMPTY: Final = {"service": _NONE, "kind": _NONE, "name": "(no name)", "trace.root": "(no name)"}
 ON_PATH: Final = "critical path"
 """Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
 BY_PATH: Final = "call path"
@@ -177,6 +178,13 @@ def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certain
 def leave_open(groups: Iterable[Group]) -> bool:
     """Return whether some of the groups' spans have no end, or some of their traces' paths aren't sure."""
     return any(group.no_end or group.unsure for group in groups)
+
+
+def group_text(key: str | None, by: str, longest: int = MAX_LENGTH) -> str:
+    """Return the key of a group, safe to print and not too long; in words where its spans have none."""
+    if key:
+        return sanitise(key, longest)
+    return _NONE if key is None else _EMPTY.get(by, '""')
 
 
 def group_name(by: str, short: Mapping[str, str], group: Group) -> str:

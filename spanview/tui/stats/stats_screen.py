@@ -13,7 +13,6 @@ from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.stats import Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.cells import data_text
-from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
@@ -22,6 +21,7 @@ from spanview.reports.statistics import (
     OFFERED,
     ON_PATH,
     group_name,
+    group_text,
     groups_on_path,
     leave_open,
     short_names_of,

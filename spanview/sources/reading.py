@@ -14,7 +14,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail, HeldOpen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterator
 
     from spanview.index.store import Store
     from spanview.sources.details import RecordReader
@@ -36,7 +36,7 @@ class Reading:
         self.options = options
         self.store = store
         self._details = details
-        self._held = HeldOpen()
+        self.held = HeldOpen()
         self._has_reported_unheld = False
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._truncations: Counter[str] = Counter()
@@ -57,7 +57,7 @@ class Reading:
             try:
                 return FileTail(file, cap=self.options.cap, attempts=attempts)
             except OSError as error:
-                if error.errno not in TOO_MANY_OPEN or not self._held.give_one_up():
+                if error.errno not in TOO_MANY_OPEN or not self.held.give_one_up():
                     raise
                 return FileTail(file, cap=self.options.cap, attempts=attempts)
         except OSError as error:
@@ -68,7 +68,7 @@ class Reading:
 
     def _enter(self, tail: FileTail, source: int | None = None) -> None:
         tail.source = self.enter(tail.file) if source is None else source
-        self._held.note(tail, has_grown=True)
+        self.held.note(tail, has_grown=True)
 
     def enter(self, file: FoundFile) -> int:
         """Take note of a file, or of the next one at its path, and return its number in the store."""
@@ -79,17 +79,13 @@ class Reading:
 
     def hold(self, tails: Collection[FileTail]) -> None:
         """Hold as many files open as can be, those that were written last, and report the rest."""
-        if len(tails) > self._held.max_files:
-            self._held.hold(tails)
+        if len(tails) > self.held.max_files:
+            self.held.hold(tails)
         self.report_unheld(len(tails))
-
-    def can_hold(self, tails: Iterable[FileTail]) -> bool:
-        """Tell whether some files can be held open beside those that are."""
-        return self._held.has_room_for(tails)
 
     def report_unheld(self, count: int) -> None:
         """Report once that more files are followed than can be held open, if so."""
-        max_files = self._held.max_files
+        max_files = self.held.max_files
         if count <= max_files or self._has_reported_unheld:
             return
         self._has_reported_unheld = True
@@ -97,7 +93,7 @@ class Reading:
             f"{count:,} files are followed, and only the {max_files:,} that grew last are held open: once removed, the "
             "others can't be read on"
         )
-        if (limit := self._held.limit_for(count)) is not None:
+        if (limit := self.held.limit_for(count)) is not None:
             detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
         self.store.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
@@ -140,7 +136,7 @@ class Reading:
             self.report_unreadable(tail.file.shown, reason_of(error))
             return b""
         if is_first:
-            self._held.note(tail, has_grown=bool(data))
+            self.held.note(tail, has_grown=bool(data))
         if data and live:
             if tail.decoder.unread and not tail.is_live:
                 # The front of a record that the first reading saw in part.
@@ -156,7 +152,7 @@ class Reading:
         has_news = tail.has_news(file)
         if file is None and not has_news:
             # To see whether it changed, it was opened; otherwise it is read now.
-            self._held.note(tail)
+            self.held.note(tail)
         return has_news
 
     def was_changed_inside(self, tail: FileTail) -> bool:
@@ -164,7 +160,7 @@ class Reading:
         if not tail.is_suspect:
             return False
         was_changed = tail.was_changed_inside()
-        self._held.note(tail)
+        self.held.note(tail)
         return was_changed
 
     def flush(self, tail: FileTail) -> None:
@@ -193,13 +189,13 @@ class Reading:
 
     def finish(self, tail: FileTail) -> None:
         """Take what is left at the end of a file, and close it."""
-        self._held.forget(tail)
+        self.held.forget(tail)
         for batch in tail.finish():
             self.store.add(tail.source, batch)
 
     def hand_over(self, tail: FileTail) -> None:
         """Leave the rest of a file to another reader."""
-        self._held.forget(tail)
+        self.held.forget(tail)
         tail.close()
 
     def let_go(self, tail: FileTail) -> None:

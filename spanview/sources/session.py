@@ -318,7 +318,7 @@ class Session:
         Args:
             pairs: Each file that is read, and what was found of it just now, if that was looked for.
         """
-        if len(pairs) > 1 and not self._reading.can_hold([tail for tail, _ in pairs]):
+        if len(pairs) > 1 and not self._reading.held.has_room_for([tail for tail, _ in pairs]):
             # Each is opened, and read, before the next one is opened.
             return [tail for pair in pairs for tail in self._look_at_all([pair], changes)]
         looked_at = [self._look_at(*pair) for pair in pairs]

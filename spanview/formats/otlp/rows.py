@@ -33,8 +33,6 @@ _INT_DIGITS: Final = 18
 """Digits of an integer that has 64 bits, if not more."""
 _TIME_DIGITS: Final = 19
 _LAST_TIME: Final = 2**63 - 1
-_PENDING: Final = "logfire.span_type"
-"""An attribute of records that stand for other spans."""
 _COUNTS: Final = extra_of("Span")
 _COUNTS_OF_LINK: Final = extra_of("Link")
 OF_DOCUMENTS: Final = frozenset(("resourceSpans",))
@@ -197,7 +195,7 @@ def _check(attributes: list[dict[str, Any]]) -> None:
     if (
         len(keys) != len(attributes)
         or sum(map(len, values)) != len(values)
-        or _PENDING in keys
+        or read.SPAN_TYPE in keys
         or not {*map(type, keys)} <= _ONLY_TEXT
     ):
         raise UnusualError

@@ -1,11 +1,16 @@
-"""A span of spanview's as the independent reader has it, so that the two can be compared."""
+"""Spans of spanview's as others have them: the independent reader, so that the two can be compared, and Jaeger."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from spanview.formats.jaeger.write import ProcessTable, value_of, warnings_of_trace
+from spanview.formats.tags import ignore_loss
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from independent_reader import Record
     from spanview.model.span import Span
 
@@ -37,3 +42,16 @@ def record_of(span: Span) -> Record:
         ],
         "resource": span.resource.attributes,
     }
+
+
+def jaeger_trace(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
+    """Return one trace as a member of a document's `data`; spans without usable ids are left out."""
+    processes, values, warnings = ProcessTable(), [], list[str]()
+    trace_id = None
+    for span in spans:
+        value = value_of(span, processes, lose)
+        if value is not None:
+            trace_id = value["traceID"]
+            values.append(value)
+            warnings += warnings_of_trace(span)
+    return {"traceID": trace_id, "spans": values, "processes": processes.values, "warnings": warnings or None}

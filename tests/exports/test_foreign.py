@@ -14,6 +14,7 @@ import pytest
 
 from any_spans import SOURCE
 from builders import Builder, file_of, span_id, store_of, store_of_files, trace_id
+from records import jaeger_trace
 from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.losses import CIRCLES, Losses
@@ -121,7 +122,7 @@ def test_warnings_of_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spanview.exports.jaeger.spans_in_place", lambda *_: iter([(0, span, Above.NOTHING)]))
     (trace,) = json.loads(exported(store_of(Builder().span()), "jaeger"))["data"]
     assert trace["warnings"] == ["large"]
-    assert trace == jaeger.trace_of([span])
+    assert trace == jaeger_trace([span])
 
 
 def test_spans_of_one_id() -> None:

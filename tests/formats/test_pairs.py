@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from any_spans import SOURCE, TEXTS, keys_but, spans
-from records import whole
+from records import jaeger_trace, whole
 from spanview.formats.jaeger import read as jaeger
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.zipkin import read as zipkin
@@ -33,7 +33,7 @@ BOTH = spans(values=TEXTS, keys=keys_but(*TAKEN), unit=1000)
 
 def by_jaeger(span: Span) -> Span:
     """Return a span as it is after it was written as Jaeger and read again."""
-    (again,) = jaeger.spans_of(json.loads(dumps_strict(jaeger.trace_of([span]))), SOURCE)
+    (again,) = jaeger.spans_of(json.loads(dumps_strict(jaeger_trace([span]))), SOURCE)
     return again
 
 
@@ -62,6 +62,6 @@ def test_what_one_keeps_does_not_get_into_the_other(some: list[Span]) -> None:
     for span in some:
         plain = replace(span, extra={})
         marked = replace(span, extra={"zipkin": {"id": "f" * 16, "tags": {"x": "y"}}})
-        assert jaeger.trace_of([marked]) == jaeger.trace_of([plain])
+        assert jaeger_trace([marked]) == jaeger_trace([plain])
         other = replace(span, extra={"jaeger": {"flags": 1, "more": [{"key": "x", "type": "string", "value": "y"}]}})
         assert zipkin.value_of(other) == zipkin.value_of(plain)

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from any_spans import spans
 from go_stubs import stub_of
 from otlp_messages import DOCUMENTS
+from records import jaeger_trace
 from spanview.formats import foreign
 from spanview.formats.decoder import kept_of, kept_of_each
 from spanview.formats.framing.containers import is_element
-from spanview.formats.jaeger import write as jaeger
 from spanview.formats.otlp.write import OtlpLines
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.rows import PartRow, Row, Rows, ignore_part
@@ -70,7 +70,7 @@ WRITTEN: Final = {
     "own": spans().map(line_of),
     "tree": _SPANS.map(tree_of),
     "otlp": DOCUMENTS,
-    "jaeger": _SPANS.map(lambda some: {"data": [jaeger.trace_of(some)]}),
+    "jaeger": _SPANS.map(lambda some: {"data": [jaeger_trace(some)]}),
     "zipkin": _SPANS.map(lambda some: [*map(zipkin.value_of, some)]),
     "zipkin alone": spans().map(zipkin.value_of),
     "go": spans().map(stub_of),
@@ -105,7 +105,7 @@ RICH: Final = {
     "tree": tree_of(_RICH),
     "otlp": json.loads(next(OtlpLines(ignore_part).of(_RICH[:1]))),
     "otlp of two": json.loads(next(OtlpLines(ignore_part).of(_RICH))),
-    "jaeger": {"data": [jaeger.trace_of(_RICH)]},
+    "jaeger": {"data": [jaeger_trace(_RICH)]},
     "zipkin": [*map(zipkin.value_of, _RICH)],
     "zipkin alone": zipkin.value_of(_RICH[0]),
     "go": stub_of(_RICH[0]),
@@ -217,7 +217,7 @@ def test_what_is_written_needs_no_spans(name: str, monkeypatch: pytest.MonkeyPat
         "own": [*map(line_of, recorded)],
         "tree": [tree_of([span]) for span in recorded],
         "otlp": [document for document in documents if "resourceSpans" in document],
-        "jaeger": [{"data": [jaeger.trace_of([span])]} for span in recorded],
+        "jaeger": [{"data": [jaeger_trace([span])]} for span in recorded],
         "zipkin": [[zipkin.value_of(span)] for span in recorded],
         "zipkin alone": [zipkin.value_of(span) for span in recorded],
     }

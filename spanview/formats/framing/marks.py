@@ -82,7 +82,7 @@ _LOG_MARKS: Final = (
 )
 _MAX_MARK_BYTES: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
-_BRACE, _LF, _NUL = b"{\n\x00"
+_LF, _NUL = b"\n\x00"
 NOWHERE: Final = -1
 LOOKBACK_BYTES: Final = 256
 """Bytes before the end of a buffer, or before a break, in which the beginning of a record is searched for."""

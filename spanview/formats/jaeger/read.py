@@ -36,7 +36,6 @@ from spanview.formats.jaeger.write import (
     tag_changes,
     tag_of,
     texts_in,
-    trace_of,
     value_of,
 )
 from spanview.formats.rows import ignore_part
@@ -63,8 +62,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spanview.model.span import Source
-
-__all__ = ["is_document", "spans_of", "trace_of"]
 
 # `-42`: an int64 as text.
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")

@@ -32,7 +32,7 @@ from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.span import BytesText
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from spanview.model.span import Event, Resource, Span
 
@@ -92,19 +92,6 @@ class ProcessTable:
         name = self._names.setdefault(text, f"p{len(self._names) + 1}")
         self.values.setdefault(name, process)
         return name
-
-
-def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
-    """Return one trace as a member of a document's `data`; spans without usable ids are left out."""
-    processes, values, warnings = ProcessTable(), [], list[str]()
-    trace_id = None
-    for span in spans:
-        value = value_of(span, processes, lose)
-        if value is not None:
-            trace_id = value["traceID"]
-            values.append(value)
-            warnings += warnings_of_trace(span)
-    return {"traceID": trace_id, "spans": values, "processes": processes.values, "warnings": warnings or None}
 
 
 def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any_spans import JSON, SOURCE, SPAN_IDS, TEXTS, TRACE_IDS, keys_but, records, spans
-from records import whole
+from records import jaeger_trace, whole
 from spanview.formats.foreign import format_of
-from spanview.formats.jaeger.read import is_document, spans_of, trace_of
+from spanview.formats.jaeger.read import is_document, spans_of
 from spanview.formats.jaeger.write import NO_END, tag_of
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.codes import KIND_NAMES
@@ -290,7 +290,7 @@ AS_JAEGER_WRITES: Final = [
 @pytest.mark.parametrize("value", AS_JAEGER_WRITES)
 def test_a_trace_is_written_as_it_was_read(value: Json) -> None:
     """Nothing that Jaeger can say gets lost on the way."""
-    written = trace_of(spans_of(value, SOURCE))
+    written = jaeger_trace(spans_of(value, SOURCE))
     assert canonical(written) == canonical(value)
 
 
@@ -334,9 +334,9 @@ def test_any_json_is_read_and_settles(value: Json) -> None:
     read = spans_of(value, SOURCE)
     assert len(read) == sum(isinstance(part, dict) for part in value["spans"])
     of_one = [span for span in read if span.trace_id == read[0].trace_id]
-    once = json.loads(dumps_strict(trace_of(of_one)))
+    once = json.loads(dumps_strict(jaeger_trace(of_one)))
     if once["spans"]:
-        again = json.loads(dumps_strict(trace_of(spans_of(once, SOURCE))))
+        again = json.loads(dumps_strict(jaeger_trace(spans_of(once, SOURCE))))
         assert canonical(again) == canonical(once)
 
 
@@ -351,7 +351,7 @@ TAKEN: Final = (
 def test_a_span_comes_back(span: Span) -> None:
     """A span with values that Jaeger has types for is the same again; links of a root within its trace are lost."""
     lost: list[str] = []
-    (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
+    (again,) = spans_of(json.loads(dumps_strict(jaeger_trace([span], lost.append))), SOURCE)
     links = tuple(link for link in span.links if span.parent_id is not None or link.trace_id != span.trace_id)
     floats = {key for key, value in again.attributes.items() if isinstance(value, float)}
     assert whole(again) == whole(replace(span, links=links, extra=again.extra))
@@ -364,7 +364,7 @@ def test_a_span_comes_back(span: Span) -> None:
 @given(st.lists(spans(values=JSON, trace_ids=st.just(WHOLE)), max_size=4, unique_by=lambda span: span.span_id))
 def test_jaeger_ui_takes_what_is_written(some: list[Span]) -> None:
     """An upload of any spans is mended nowhere, and its tree is that of the spans where their parents are there."""
-    document = json.loads(dumps_strict({"data": [trace_of(some)] if some else []}))
+    document = json.loads(dumps_strict({"data": [jaeger_trace(some)] if some else []}))
     known = {str(span.span_id): span.parent_id for span in some}
     edges = uploaded(document)
     assert {span_id for span_id, _ in edges} == {*known}
@@ -410,7 +410,7 @@ def test_losses() -> None:
         scope=Scope("s", None, "http://schema", {"k": 1}),
         extra={"flags": 1, "dropped_events_count": 2},
     )
-    trace_of([span, replace(span, span_id=None)], lost.append)
+    jaeger_trace([span, replace(span, span_id=None)], lost.append)
     assert sorted(lost) == [
         "dropped the trace states of {link}",
         "dropped {field} that only other formats have",
@@ -436,7 +436,7 @@ def test_names_that_stand_for_parts() -> None:
     lost: list[str] = []
     attributes = {"error": True, "otel.status_description": "d", "otel.scope.name": 7, "span.kind": "weird", "a": 1}
     span = Span(WHOLE, "000000000000000b", None, "a", 0, START * 1000, START * 1000, Status(1), attributes)
-    (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
+    (again,) = spans_of(json.loads(dumps_strict(jaeger_trace([span], lost.append))), SOURCE)
     assert again.status == Status(1, "d")
     assert again.attributes == {"otel.scope.name": 7, "span.kind": "weird", "a": 1}
     assert lost == [
@@ -449,7 +449,7 @@ def test_unknown_times() -> None:
     """Jaeger has no word for a time that isn't known: that it becomes 1970 is told."""
     lost: list[str] = []
     span = Span(WHOLE, "000000000000000b", None, "a", 0, None, None, events=(Event("e", None),))
-    (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
+    (again,) = spans_of(json.loads(dumps_strict(jaeger_trace([span], lost.append))), SOURCE)
     assert (again.start_ns, again.end_ns, again.events) == (None, None, span.events)
     assert lost == ["wrote {span} without a start as starting in 1970", "wrote {event} without a time as of 1970"]
 
@@ -458,7 +458,7 @@ def test_the_last_of_a_name_stays_the_last() -> None:
     """Of tags with one name, the same is the attribute when what was read is written and read again."""
     value = trace(record(tags=[tag("a", "string", text) for text in "12324"] + [tag("b", "int64", 1)]))
     (span,) = spans_of(value, SOURCE)
-    (again,) = spans_of(trace_of([span]), SOURCE)
+    (again,) = spans_of(jaeger_trace([span]), SOURCE)
     assert span.attributes == again.attributes == {"a": "4", "b": 1}
 
 
@@ -470,5 +470,5 @@ def test_deep_values_are_read_and_written() -> None:
     span = only(tags=[tag("a", "string", deep), {"key": "b", "value": deep}], references=deep, operationName=deep)
     text = "[" * 10_001 + "]" * 10_001
     assert span.name == span.attributes["a"] == text
-    written = trace_of([span])["spans"][0]
+    written = jaeger_trace([span])["spans"][0]
     assert [each["value"] for each in written["tags"]] == [text, text]

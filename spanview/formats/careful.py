@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spanview.formats.console.columns import as_text
+from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.times import known, parse_time
 
 
@@ -15,6 +16,11 @@ class Careful:
 
     def __init__(self) -> None:
         self.is_malformed = False
+
+    def warnings(self, *, has_bad_id: bool) -> Warnings:
+        """Return what is to be said of a span, all parts of which were read."""
+        bad_id = Warnings.BAD_ID if has_bad_id else NO_WARNINGS
+        return bad_id | (Warnings.ODD_VALUE if self.is_malformed else NO_WARNINGS)
 
     def text(self, value: Any) -> str:
         """Return a text; any other value as text."""

@@ -19,7 +19,6 @@ from spanview.formats.tracestate import parse_trace_state_header
 from spanview.formats.usual import NOWHERE, row_of_span
 from spanview.model.codes import KIND_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 if TYPE_CHECKING:
@@ -108,10 +107,7 @@ def span_of(span: dict[str, Any], source: Source) -> Span:
         extra=extra,
         source=source,
     )
-    has_bad_id = parent_is_bad or UNUSABLE in (trace_id, span_id)
-    return result.with_warnings(
-        (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_malformed else NO_WARNINGS)
-    )
+    return result.with_warnings(read.warnings(has_bad_id=parent_is_bad or UNUSABLE in (trace_id, span_id)))
 
 
 class _Reader(Careful):

@@ -54,7 +54,6 @@ from spanview.formats.tags import (
 )
 from spanview.model.codes import ERROR
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Span, Status
 from spanview.model.times import NO_TIME, known
 
@@ -136,7 +135,6 @@ def span_of(
     own_trace = trace["traceID"] if span.get("traceID") is None else span["traceID"]
     trace_id, span_id = parse_id(own_trace, TRACE_ID_DIGITS), parse_id(span.get("spanID"), SPAN_ID_DIGITS)
     raw_references, is_bad = _references(span, trace_id)
-    warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
     parent_id, links = _family(raw_references, trace_id)
     reader = Careful()
     start, end, reader.is_malformed = times_of(span.get("startTime"), span.get("duration"))
@@ -151,8 +149,7 @@ def span_of(
         resource, resource_is_malformed = _resource(span["process"])
     else:
         resource, resource_is_malformed = resources.get(process if isinstance(process, str) else "", (Resource(), True))
-    if reader.is_malformed or resource_is_malformed or not isinstance(span.get("operationName"), str):
-        warnings |= Warnings.ODD_VALUE
+    reader.is_malformed |= resource_is_malformed or not isinstance(span.get("operationName"), str)
     tags = Tags(pairs)
     shared = take_shared(tags)
     kind = tags.take(KIND, lambda value: KINDS.get(value) if isinstance(value, str) else None)
@@ -174,7 +171,7 @@ def span_of(
         scope=shared.scope,
         extra=shared.extra,
         source=source,
-        warnings=warnings,
+        warnings=reader.warnings(has_bad_id=is_bad or UNUSABLE in (trace_id, span_id)),
     )
     return _with_own(read, _own(read, span, pairs, raw_references, kept_warnings))
 

@@ -16,7 +16,6 @@ from spanview.formats.otlp.values import UINT32, Reader, bytes_of, enum_number, 
 from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 if TYPE_CHECKING:
@@ -175,10 +174,7 @@ def span_of(span: Mapping[str, Any], shared: SharedParts, source: Source) -> Spa
     )
     if result.attributes.get(SPAN_TYPE) == _PENDING and parent_id is not None:
         result = _begun(result, parent_id)
-    has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
-    return result.with_warnings(
-        (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_malformed else NO_WARNINGS)
-    )
+    return result.with_warnings(read.warnings(has_bad_id=None in (trace_id, span_id) or "parent_span_id" in extra))
 
 
 def _begun(pending: Span, span_id: str) -> Span:

@@ -96,7 +96,6 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         warnings |= _KEPT_WARNINGS.get(name, NO_WARNINGS) if isinstance(name, str) else NO_WARNINGS
     trace_id, span_id = (parse_id(value.get(key), digits) for key, digits in _DIGITS.items())
     parent_id, is_bad = parse_parent(value.get("parent_id"))
-    warnings |= Warnings.BAD_ID if is_bad else NO_WARNINGS
     kind, status = value.get("kind"), reader.object(value.get("status"))
     code = status.get("code")
     resource = reader.object(value.get("resource"))
@@ -125,8 +124,8 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         extra=reader.object(value.get("extra")),
         source=source,
     )
-    is_malformed = reader.is_malformed or (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
-    return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_malformed else NO_WARNINGS))
+    reader.is_malformed |= (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
+    return replace(span, warnings=warnings | reader.warnings(has_bad_id=is_bad))
 
 
 def _text_or_none(reader: Careful, value: Any) -> str | None:

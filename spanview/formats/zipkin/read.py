@@ -42,7 +42,6 @@ from spanview.formats.zipkin.write import (
 )
 from spanview.model.codes import ERROR, KIND_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Span, Status
 from spanview.model.times import known
 
@@ -58,7 +57,7 @@ _V1_KEY: Final = "binaryAnnotations"
 _ONLY_ZIPKINS: Final = frozenset(("localEndpoint", "remoteEndpoint", "annotations", "shared"))
 KEYS: Final = _ONLY_ZIPKINS | {*("traceId", "parentId", "id", "kind", "name", "timestamp", "duration", "debug", "tags")}
 """All keys of a span, and those that tell one from a record of another kind."""
-_ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
+ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_LINKS: Final = 128
 
 
@@ -102,7 +101,6 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     trace_id, span_id, parent_id = key
     raw_parent = record.get("parentId")
     is_bad = parse_id(raw_parent, SPAN_ID_DIGITS) == UNUSABLE and raw_parent not in (None, "")
-    warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
     reader = Careful()
     start, end, reader.is_malformed = times_of(record.get("timestamp"), record.get("duration"))
     pairs, events = _pairs(reader, record.get("tags")), _events(reader, record.get("annotations"))
@@ -117,8 +115,7 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     attributes = dict(tags.pairs)
     service, local_is_malformed = add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
     peer, remote_is_malformed = add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
-    if reader.is_malformed or local_is_malformed or remote_is_malformed:
-        warnings |= Warnings.ODD_VALUE
+    reader.is_malformed |= local_is_malformed or remote_is_malformed
     read = Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
@@ -136,7 +133,7 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
         scope=shared.scope,
         extra=shared.extra,
         source=source,
-        warnings=warnings,
+        warnings=reader.warnings(has_bad_id=is_bad or UNUSABLE in (trace_id, span_id)),
     )
     if peer and (value_of(read) or {}).get("remoteEndpoint", {}).get("serviceName") != peer:
         read = replace(read, attributes={REMOTE[0]: peer, **attributes})
@@ -214,7 +211,7 @@ def add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str
         attributes.setdefault(address_key, address)
     if "port" in valid:
         attributes.setdefault(port_key, valid["port"])
-    known = {key: part for key, part in endpoint.items() if key in _ENDPOINT_KEYS and not _is_nothing(key, part)}
+    known = {key: part for key, part in endpoint.items() if key in ENDPOINT_KEYS and not _is_nothing(key, part)}
     return as_text(endpoint.get("serviceName")), known != valid
 
 

@@ -20,7 +20,7 @@ from spanview.formats.usual import (
     row_of_span,
     time_warnings,
 )
-from spanview.formats.zipkin.read import KEYS, add_endpoint, is_document, records_in, span_of, spans_of
+from spanview.formats.zipkin.read import ENDPOINT_KEYS, KEYS, add_endpoint, is_document, records_in, span_of, spans_of
 from spanview.formats.zipkin.shared import SpanIds, keys_of
 from spanview.formats.zipkin.write import LOCAL
 from spanview.model.codes import ERROR, KIND_NAMES, KIND_UNSPECIFIED
@@ -35,7 +35,6 @@ _KINDS: Final = {None: KIND_UNSPECIFIED} | {name: number for number, name in enu
 _NO_PARENT: Final = "0" * SPAN_ID_DIGITS
 _ONLY_TEXT: Final = frozenset((str,))
 _TEXT_OR_NONE: Final = frozenset((str, type(None)))
-_ENDPOINT: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_ENDPOINTS: Final = 4096
 """Endpoints that are known at once."""
 _LATE_MICROS: Final = 2**62 // 1_000
@@ -158,7 +157,7 @@ def _services_at(endpoints: list[dict[str, Any] | None]) -> list[str | None]:
     there = [{} if endpoint is None else endpoint for endpoint in endpoints]
     if not {*map(type, there)} <= {dict}:
         raise UnusualError
-    keys = (*_ENDPOINT.intersection(chain.from_iterable(there)),)
+    keys = (*ENDPOINT_KEYS.intersection(chain.from_iterable(there)),)
     return [*map(_service_named, repeat(keys, len(there)), *(_all(there, key) for key in keys))]
 
 

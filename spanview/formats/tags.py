@@ -7,7 +7,7 @@ OpenTelemetry collector adds to them.
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.jsontext import dumps_strict, non_finite_name
 from spanview.model.span import Scope
@@ -140,23 +140,15 @@ class Tags:
         return text
 
 
-class Shared(NamedTuple):
-    """What tags mean in both formats."""
-
-    scope: Scope | None
-    trace_state: Mapping[str, str]
-    extra: dict[str, Any]
-
-
-def take_shared(tags: Tags) -> Shared:
-    """Take the tags for the scope, for the trace state and for what was dropped."""
+def take_shared(tags: Tags) -> tuple[Scope | None, Mapping[str, str], dict[str, Any]]:
+    """Take the tags for the scope, for the trace state and for what was dropped, which both formats have."""
     name, version = map(tags.take_text, _SCOPE)
     if name is None and version is None:
         name, version = map(tags.take_text, _LIBRARY)
     scope = None if name is None and version is None else Scope(name or "", version)
     state = tags.take(_TRACE_STATE, lambda value: parse_state(value) or None if isinstance(value, str) else None)
     extra = {field: tags.take(key, _dropped) for field, key in DROPPED.items()}
-    return Shared(scope, state or {}, {field: count for field, count in extra.items() if count is not None})
+    return scope, state or {}, {field: count for field, count in extra.items() if count is not None}
 
 
 def _dropped(value: Any) -> int | None:

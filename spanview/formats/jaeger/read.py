@@ -151,7 +151,7 @@ def span_of(
         resource, resource_is_malformed = resources.get(process if isinstance(process, str) else "", (Resource(), True))
     reader.is_malformed |= resource_is_malformed or not isinstance(span.get("operationName"), str)
     tags = Tags(pairs)
-    shared = take_shared(tags)
+    scope, trace_state, extra = take_shared(tags)
     kind = tags.take(KIND, lambda value: KINDS.get(value) if isinstance(value, str) else None)
     status = _status(tags)
     read = Span(
@@ -166,10 +166,10 @@ def span_of(
         attributes=dict(tags.pairs),
         events=events,
         links=links,
-        trace_state=shared.trace_state,
+        trace_state=trace_state,
         resource=resource,
-        scope=shared.scope,
-        extra=shared.extra,
+        scope=scope,
+        extra=extra,
         source=source,
         warnings=reader.warnings(has_bad_id=is_bad or UNUSABLE in (trace_id, span_id)),
     )

@@ -108,7 +108,7 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     kind = KIND_NAMES.index(raw_kind) if isinstance(raw_kind, str) and raw_kind in KIND_NAMES else None
     reader.is_malformed |= kind is None and raw_kind not in (None, "")
     tags = Tags(pairs)
-    shared = take_shared(tags)
+    scope, trace_state, extra = take_shared(tags)
     if kind is None:
         kind = tags.take(KIND, lambda value: 0 if value == "internal" else None)
     status, links = _status(tags), tuple(_links(tags))
@@ -128,10 +128,10 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
         attributes=attributes,
         events=events,
         links=links,
-        trace_state=shared.trace_state,
+        trace_state=trace_state,
         resource=Resource({"service.name": service} if service else {}),
-        scope=shared.scope,
-        extra=shared.extra,
+        scope=scope,
+        extra=extra,
         source=source,
         warnings=reader.warnings(has_bad_id=is_bad or UNUSABLE in (trace_id, span_id)),
     )

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
     from spanview.tui.diff.side import MarkedSide
-    from spanview.tui.widgets.live import Ask
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
@@ -128,7 +127,7 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
         self._by: DiffBy | None = None
         """What is compared, or was asked for; None for what goes with the sides."""
-        self.live: Live[DiffModel] = Live(self, scope, self._merge_by(self._by), self._take_model)
+        self.live: Live[DiffModel] = Live(self, scope, partial(self._merge, self._by), self._take_model)
         self._looking = Work(self)
 
     def body(self) -> ComposeResult:
@@ -147,9 +146,6 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
         version = self._store.trace_table.version
         keys = [side.key for side in self._given]
         return tuple(version(key) if isinstance(key, int) else self._store.version for key in keys)
-
-    def _merge_by(self, by: DiffBy | None) -> Ask[DiffModel]:
-        return partial(self._merge, by)
 
     def _merge(self, by: DiffBy | None, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
         """Called in a thread: all spans are stitched.
@@ -227,7 +223,7 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
         self._by = following(DiffBy, self._by or DiffBy.PATH)
         if self._by is DiffBy.RAY and not call_names(self._store)[0]:
             self._by = following(DiffBy, self._by)
-        self.live.begin(self._merge_by(self._by))
+        self.live.begin(partial(self._merge, self._by))
         self.viewer.say(f"by {_BY[self._by]}")
 
     async def _open_path(self, path: PathDiff) -> None:
@@ -261,7 +257,7 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
         """End what is being looked for or merged, then go back."""
         if self.rows.model is not None and self.live.is_asked:
             self._by = self.rows.model.by
-            self.live.end(self._merge_by(self._by))
+            self.live.end(partial(self._merge, self._by))
             self.live.catch_up()
             self.refresh_frame()
             self.viewer.say("comparing was stopped")

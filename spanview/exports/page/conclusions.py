@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.grouping import GROUPINGS
 from spanview.analysis.ray.call_groups import CallsBy
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from spanview.reports.report import AnyReport
     from spanview.reports.table import TableColumn
 
-_GROUPINGS: Final = ("name", "service", "kind")
 _CALLS_BY: Final = (CallsBy.FUNCTION, CallsBy.ACTOR)
 _MAX_ROWS: Final = 10_000
 """Of a table."""
@@ -131,7 +131,7 @@ def _reports(
         "worker": lambda index: [*traces_of(workers.lane(index).blocks.rows)],
     }
     views: dict[str, Mapping[str, AnyReport]] = {
-        "stats": {by: statistics_report(store, by) for by in _GROUPINGS},
+        "stats": {by: statistics_report(store, by) for by in GROUPINGS},
         "calls": calls if calls[CallsBy.FUNCTION.value].rows else {},
         "requests": {"route": serve_report(store, None, requests), "request": requests_report(store, None, requests)},
         "workers": {"worker": workers_report(store, model=workers)},

@@ -35,7 +35,7 @@ from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
-from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.prompt import QUERY_HINT, Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope, ViewScope
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
@@ -69,7 +69,6 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
-_SEARCH_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 _MERGED: Final = "likely several runs with the same ids"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
@@ -117,7 +116,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         appearance = self._appearance = Appearance(model)
         # The widgets, from the top down; zooming is shared by the three that show time.
         self._answer_line = AnswerLine()
-        self._prompt = Prompt(_SEARCH_HINT, is_query=True)
+        self._prompt = Prompt(QUERY_HINT, is_query=True)
         rows = Waterfall(model, appearance)
         self.rows = rows
         self.zoom = Zoom(

@@ -31,7 +31,7 @@ from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen, done_by
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import Wrong, state_text, totals_text
-from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.prompt import QUERY_HINT, Prompt
 from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.table import Sorting
 from spanview.tui.widgets.work import Work
@@ -63,7 +63,6 @@ _ABOUT_ERRORS: Final = re.compile(r"status|error", re.IGNORECASE)
 _LONGEST_NAME: Final = 40
 _LONGEST_REASON: Final = 160
 _MOST_LABELS: Final = 3
-_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
 class TracesScreen(BaseScreen, on=On.TRACES):
@@ -107,7 +106,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """The group and the trace that the cursor was left on by it."""
         self._held = ""
         """What the header said last, for as long as nothing moves."""
-        self._prompt = Prompt(_HINT, self.filter.text, is_query=True)
+        self._prompt = Prompt(QUERY_HINT, self.filter.text, is_query=True)
         self._plot = Plot(self._model, self._pick)
         self.traces, self.groups = TraceList(store, self._model), GroupList(self._model)
         self.rows: LineList = self.traces

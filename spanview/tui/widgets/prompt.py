@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MAX_MISTAKE_LENGTH: Final = 240
 """Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
+QUERY_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 _OPEN_QUOTE: Final = 'a second " ends it'
 
 

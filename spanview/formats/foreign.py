@@ -1,13 +1,4 @@
-"""Spans of formats other than the console exporter's: which format a decoded value is of, and its spans.
-
-A format is a module with two functions, imported when a file has such a value:
-
-is_document(value)          whether a decoded JSON value is a document of the format, or a part of one that holds whole
-                            spans, as a trace of a Jaeger download, or the spans of one resource
-spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked; a third
-                            argument takes data that isn't a span where a span belongs
-rows_of(value)              the same as rows: spans are made only of what isn't as the format has it, or is rare
-"""
+"""Spans of formats other than the console exporter's: which format a decoded value is of, and its spans."""
 
 from __future__ import annotations
 
@@ -60,16 +51,22 @@ _MAX_KEY_LENGTH: Final = 40
 
 
 class Format(Protocol):
-    """What a format's module has."""
+    """What a format's module has, which is imported when a file has such a value."""
 
     def is_document(self, value: Any) -> bool:
-        """Tell whether a decoded value is of the format."""
+        """Tell whether a decoded value is a document of the format, or a part of one that holds whole spans.
+
+        Such a part is a trace of a Jaeger download, or the spans of one resource.
+        """
 
     def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
-        """Return its spans; `pass_over` takes data that isn't a span where a span belongs, here and in each format."""
+        """Return its spans in the order of the document, with what is unusable left out and marked.
+
+        What isn't a span where a span belongs goes to `pass_over`, here and in each format.
+        """
 
     def rows_of(self, value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
-        """Return the rows of its spans."""
+        """Return the same as rows: spans are made only of what isn't as the format has it, or is rare."""
 
 
 def format_of(value: Any) -> Format | None:

@@ -83,11 +83,7 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
     ends = [*map(max, starts, map(spans.end_ns.__getitem__, tree.rows))]
     order = [node for node in tree.in_order() if not tree.is_missing(node)]
     index_of = dict(zip(order, range(len(order)), strict=True))
-    sizes = [1] * len(tree.parents) + [0]
-    for node in reversed(order):
-        sizes[tree.parents[node]] += sizes[node]
-    # One past each one's descendants.
-    subtree_ends = [index + sizes[node] for index, node in enumerate(order)]
+    subtree_ends = tree.ends_in(order)
     timed = [node for node in order if ends[node] > starts[node] != NO_TIME]
     events = [(starts[node], index_of[node]) for node in timed] + [(ends[node], index_of[node]) for node in timed]
     events.sort()

@@ -256,6 +256,14 @@ class TraceTree:
                 pending += children[first:end][::-1]
         return order
 
+    def ends_in(self, order: Sequence[int]) -> list[int]:
+        """Return for each place in an order as `in_order` has it the place behind all that is below its node."""
+        # The last number is that of no node, and takes what roots have.
+        sizes, parents = [1] * len(self.parents) + [0], self.parents
+        for node in reversed(order):
+            sizes[parents[node]] += sizes[node]
+        return [place + sizes[node] for place, node in enumerate(order)]
+
     def walk(self) -> Iterator[tuple[int, int]]:
         """Yield every node and its depth, parents before their children."""
         # The last is that of no node: of what is above the roots.

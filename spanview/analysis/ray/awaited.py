@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest, Trees
     from spanview.index.table import Interned
-    from spanview.index.tree import TraceTree
 
 _NEVER: Final = np.iinfo(np.int64).max
 _LEAST_NS: Final = 300_000
@@ -139,7 +138,10 @@ class Doubted:
         own = own[have_calls[trees.traces[nodes[own]]] & ~self._are_calls[nodes[own]]]
         if not len(own):
             return
-        self._order = _Order(trees.tree)
+        order = trees.tree.in_order()
+        self._places, self._ends = np.zeros((2, len(order)), np.int64)
+        """Of each node, its place where the trees are walked, and the one behind the last that is below it."""
+        self._places[order], self._ends[order] = range(len(order)), trees.tree.ends_in(order)
         self._find_unawaited(trees, own)
         self.stretches[[*self._beside]] = True
         self.stretches[own] |= self._may_await(trees, own, starts_ns[own], ends_ns[own])
@@ -168,7 +170,7 @@ class Doubted:
 
     def _find_unawaited(self, trees: Trees, own: Places) -> None:
         """Find the stretches in calls that a node above them worked on after."""
-        order, (are_own, have_children) = self._order, np.zeros((2, max(len(self._nodes), len(trees.tree))), np.bool_)
+        are_own, have_children = np.zeros((2, max(len(self._nodes), len(trees.tree))), np.bool_)
         parents = np.array(trees.tree.parents, np.int64)
         have_children[parents[parents >= 0]] = True
         own = own[have_children[self._nodes[own]]]
@@ -178,12 +180,12 @@ class Doubted:
         are_open, are_seen = trees.of("end_ns") == NO_TIME, self._nodes < len(self._are_attempts)
         have_own[of_paths[are_seen & are_open[np.where(are_seen, self._nodes, 0)]]] = True
         chosen = np.flatnonzero(have_own[of_paths])[::-1]
-        enter, leave = np.zeros((2, len(order.places) + 1), np.int64)
+        enter, leave = np.zeros((2, len(self._places) + 1), np.int64)
         attempts = np.flatnonzero(self._are_attempts)
-        np.add.at(enter, order.places[attempts], 1)
-        np.add.at(leave, order.ends[attempts], 1)
-        depths = np.cumsum(enter - leave)[order.places].tolist()
-        worked, places, ends = ROOT, order.places.tolist(), order.ends.tolist()
+        np.add.at(enter, self._places[attempts], 1)
+        np.add.at(leave, self._ends[attempts], 1)
+        depths = np.cumsum(enter - leave)[self._places].tolist()
+        worked, places, ends = ROOT, self._places.tolist(), self._ends.tolist()
         opens, columns = are_open.tolist(), (chosen.tolist(), self._nodes[chosen].tolist(), are_own[chosen].tolist())
         for stretch, node, is_own in zip(*columns, strict=True):
             if worked == ROOT or not places[worked] < places[node] < ends[worked]:
@@ -210,32 +212,13 @@ class Doubted:
         since, until = ends[calls], np.where(lasts[calls] == NO_TIME, _NEVER, np.maximum(lasts, ends)[calls])
         middles = starts_ns + (ends_ns - starts_ns) // 2
         begins, untils = np.minimum(starts_ns + MOST_NS, middles), np.maximum(ends_ns - MOST_NS, middles)
-        of_calls, of_spans, order = groups[calls], groups[of_nodes], self._order
+        of_calls, of_spans = groups[calls], groups[of_nodes]
         on_way = _count_before(of_calls, since, of_spans, untils) - _count_before(of_calls, until, of_spans, begins + 1)
         some = np.flatnonzero(on_way)
-        of_spans, places = of_spans[some], order.places[of_nodes[some]]
-        on_way[some] -= _count_before(of_calls, order.places[calls], of_spans, places)
-        on_way[some] += _count_before(of_calls, order.ends[calls], of_spans, places + 1)
+        of_spans, places = of_spans[some], self._places[of_nodes[some]]
+        on_way[some] -= _count_before(of_calls, self._places[calls], of_spans, places)
+        on_way[some] += _count_before(of_calls, self._ends[calls], of_spans, places + 1)
         return on_way > 0
-
-
-class _Order:
-    """Where the nodes of a tree are when it is walked, parents first.
-
-    Attributes:
-        places: The place of each node.
-        ends: The place behind the last that is below it.
-    """
-
-    def __init__(self, tree: TraceTree) -> None:
-        order = tree.in_order()
-        places, ends = [0] * len(order), [0] * len(order)
-        for place, node in enumerate(order):
-            places[node], ends[node] = place, place + 1
-        for node in reversed(order):
-            if (parent := tree.parents[node]) != ROOT:
-                ends[parent] = max(ends[parent], ends[node])
-        self.places, self.ends = np.array(places, np.int64), np.array(ends, np.int64)
 
 
 def _count_before(groups: Places, values: NDArray[np.int64], asked_groups: Places, asked: NDArray[np.int64]) -> Places:

@@ -51,7 +51,7 @@ class FoldedTree:
         self._tree = tree
         self._spans = store.spans
         walk = [*tree.walk()]
-        self._ends = _ends(walk)
+        self._ends = tree.ends_in([node for node, _ in walk])
         """By position, that of the next node that isn't below it."""
         self._position = {node: position for position, (node, _) in enumerate(walk)}
         begin = 0 if top is None else self._position[top]
@@ -120,12 +120,3 @@ class FoldedTree:
                 above = self._position[parent]
                 latest[above] = max(latest[above], latest[position])
         return latest
-
-
-def _ends(walk: list[tuple[int, int]]) -> list[int]:
-    ends, open_ones = [len(walk)] * len(walk), list[int]()
-    for position, (_, depth) in enumerate(walk):
-        while open_ones and walk[open_ones[-1]][1] >= depth:
-            ends[open_ones.pop()] = position
-        open_ones.append(position)
-    return ends

@@ -20,7 +20,6 @@ from collections import Counter
 from functools import cached_property
 from heapq import nsmallest
 from itertools import accumulate, compress, groupby, product
-from operator import add
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.failures import are_made_good, newest_first, retried_attempts
@@ -88,7 +87,7 @@ class StitchedTrace:
         """Of each node, in the order."""
         for position, node in enumerate(self.order):
             self.position[node] = position
-        self.depths, self.ends = self._find_depths(), self._find_ends()
+        self.depths, self.ends = self._find_depths(), array("q", tree.ends_in(self.order))
         """By position: how deep, and the first position behind all that hangs below."""
         self.node_of = dict(zip(tree.rows, range(len(tree.rows)), strict=True))
         """Each node by its key: a span's row, or what `key` makes of a placeholder's span id."""
@@ -129,13 +128,6 @@ class StitchedTrace:
         for node in self.order:
             depths[node] = depths[parents[node]] + 1
         return array("q", map(depths.__getitem__, self.order))
-
-    def _find_ends(self) -> array[int]:
-        # The last number is that of no node, and takes what roots have.
-        sizes, parents = [1] * len(self.order) + [0], self.tree.parents
-        for node in reversed(self.order):
-            sizes[parents[node]] += sizes[node]
-        return array("q", map(add, range(len(self.order)), map(sizes.__getitem__, self.order)))
 
     def _find_runs(self) -> list[Run]:
         tree, runs = self.tree, list[Run]()

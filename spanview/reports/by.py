@@ -45,11 +45,12 @@ def statistics_by(
         QueryError: There is no such group, or it has no values.
     """
     if value is not None:
-        from spanview.reports.statistics import values_report
+        from spanview.analysis.amounts import amounts
+        from spanview.reports.statistics import report_of_values
 
         if by in _OTHER_REPORTS:
             raise QueryError(f"--value takes numbers of spans, which can't be grouped by {by}")
-        return values_report(store, value, by, traces)
+        return report_of_values(amounts(store, value, by, traces), value, by)
     if by in _OF_TRACES:
         module, name = _OF_TRACES[by]
         report: Report[Any] = getattr(import_module(f"spanview.reports.{module}"), name)(store, traces)

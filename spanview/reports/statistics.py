@@ -8,7 +8,6 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.amounts import Amounts, amounts
 from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
 from spanview.analysis.ray.names import RAN, names_in_list
@@ -24,6 +23,7 @@ from spanview.reports.table import amounts as amounts_column
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from spanview.analysis.amounts import Amounts
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -279,10 +279,3 @@ def report_of_values(groups: Sequence[Amounts], attribute: str, by: str = "name"
         _USUAL_NAME,
     )
     return Report("values", table, table.in_order(groups), {"by": by, "attribute": attribute})
-
-
-def values_report(
-    store: Store, attribute: str, by: str = "name", traces: Sequence[int] | None = None
-) -> Report[Amounts]:
-    """Return the numbers of an attribute; arguments and errors are those of `amounts`."""
-    return report_of_values(amounts(store, attribute, by, traces), attribute, by)

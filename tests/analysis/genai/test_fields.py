@@ -22,7 +22,7 @@ from spanview.analysis.genai.fields import FIELDS, NO_CALL, ModelCall, joined, m
 from spanview.analysis.serve.requests import serve_requests
 from spanview.model.problems import QueryError
 from spanview.reports.serve import requests_report, serve_report
-from spanview.reports.statistics import values_report
+from spanview.reports.statistics import report_of_values
 
 if TYPE_CHECKING:
     from builders import Document
@@ -174,7 +174,7 @@ def test_amounts() -> None:
     expected = [Amounts("a", 100, 5050, 1, 50, 95, 99, 100), Amounts("b", 3, 10.5, 1, 2.5, 7, 7, 7)]
     assert amounts(store, new) == expected
     assert amounts(store, old) == expected
-    (whole,) = values_report(store, new, "kind").document()["rows"]
+    (whole,) = report_of_values(amounts(store, new, "kind"), new, "kind").document()["rows"]
     assert (whole["count"], whole["value"]["total"], whole["value"]["max"]) == (103, 5060.5, 100)
     with pytest.raises(QueryError, match=r"no span has gen_ai\.usage\.output_token; did you mean"):
         amounts(store, "gen_ai.usage.output_token")
@@ -186,11 +186,12 @@ def test_spans_of_the_sdk() -> None:
     """What a program writes by the conventions' own names is added up."""
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    for tokens in (3, 4):
-        attributes = {gen_ai_attributes.GEN_AI_USAGE_OUTPUT_TOKENS: tokens}
+    for number in (3, 4):
+        attributes = {gen_ai_attributes.GEN_AI_USAGE_OUTPUT_TOKENS: number}
         provider.get_tracer("app").start_span("chat gpt-4o", attributes=attributes).end()
     store = spanview.from_spans(exporter.get_finished_spans())._store
-    assert json.dumps(values_report(store, "gen_ai.usage.completion_tokens").document()["rows"]) == json.dumps(
+    tokens = "gen_ai.usage.completion_tokens"
+    assert json.dumps(report_of_values(amounts(store, tokens), tokens).document()["rows"]) == json.dumps(
         [
             {
                 "key": "chat gpt-4o",

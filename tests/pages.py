@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from builders import store_of
 from report_kinds import COMMANDS, empty_reports
@@ -20,14 +20,17 @@ from spanview.analysis.diagnosis.finding import Kind
 from spanview.commands.agents.tools import TOOLS
 from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
-from spanview.reports.report import schema_of
+from spanview.reports.table import TEXT
 from spanview.tui.keys import KEYS, On, screen_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from spanview.reports.report import AnyReport
+
 ROOT: Final = Path(__file__).parent.parent
 README: Final = ROOT / "README.md"
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 DOCS: Final = ROOT / "spanview" / "docs"
 FILES: Final = (README, *(DOCS / f"{page}.md" for page in (*PAGES, "skill")))
 """Every document that says how to use the program, in the order of reading; the last one is for agents."""
@@ -144,6 +147,35 @@ def reports_tables() -> str:
             renamed = ", ".join(f"`{old}` (now `{new}`)" for old, new in report.renamed.items())
             parts.append(f"The names of the version before are still there, and go with the next one: {renamed}.")
     return "\n\n".join(parts)
+
+
+def schema_of(report: AnyReport) -> dict[str, Any]:
+    """Return the JSON Schema of a report's documents.
+
+    Source: JSON Schema, draft 2020-12.
+    """
+    row: dict[str, Any] = _object()
+    for column in report.table.columns:
+        if column.name:
+            *path, last = column.name.split(".")
+            place = row
+            for name in path:
+                place["required"] = [*dict.fromkeys([*place["required"], name])]
+                place = place["properties"].setdefault(name, _object())
+            place["properties"][last] = {"description": column.meaning} | dict(column.schema or TEXT)
+            place["required"].append(last)
+    document = _object()
+    document["properties"] = {
+        "schema": {"const": report.schema_name},
+        **{name: {} for name in report.head},
+        "rows": {"type": "array", "items": row},
+    }
+    document["required"] = [*document["properties"]]
+    return {"$schema": _DIALECT, "$id": report.schema_name} | document
+
+
+def _object() -> dict[str, Any]:
+    return {"type": "object", "properties": {}, "required": []}
 
 
 def schemas() -> dict[Path, str]:

@@ -1,7 +1,7 @@
 """What is known, as reports: a question's table as data, from which screens, texts, JSON, csv, Markdown and pages come.
 
 table             columns, and which of them there is room for
-report            a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
+report            a table with its rows, and what it says of itself; JSON, csv and Markdown of it
 lines             the same as lines of text
 frames            the same as flat columns, for data frames
 calls             Ray's calls by function, actor, node or job

@@ -1,4 +1,4 @@
-"""A report: a table with its rows, and what programs read of it: JSON, csv, and schemas that say what is in them.
+"""A report: a table with its rows, and what programs read of it: JSON and csv.
 
 {"schema": "spanview/statistics/v1", "by": "name", "rows": [{"key": "pipeline", "count": 3, "duration_ns": {"p50": …}}]}
 """
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 _NESTED: Final = {"properties", "additionalProperties"}
 """What a schema of objects has."""
-_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,32 +151,3 @@ def _is_nested(schema: Mapping[str, Any]) -> bool:
 
 def _csv_value(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
-
-
-def schema_of(report: AnyReport) -> dict[str, Any]:
-    """Return the JSON Schema of a report's documents.
-
-    Source: JSON Schema, draft 2020-12.
-    """
-    row: dict[str, Any] = _object()
-    for column in report.table.columns:
-        if column.name:
-            *path, last = column.name.split(".")
-            place = row
-            for name in path:
-                place["required"] = [*dict.fromkeys([*place["required"], name])]
-                place = place["properties"].setdefault(name, _object())
-            place["properties"][last] = {"description": column.meaning} | dict(column.schema or TEXT)
-            place["required"].append(last)
-    document = _object()
-    document["properties"] = {
-        "schema": {"const": report.schema_name},
-        **{name: {} for name in report.head},
-        "rows": {"type": "array", "items": row},
-    }
-    document["required"] = [*document["properties"]]
-    return {"$schema": _DIALECT, "$id": report.schema_name} | document
-
-
-def _object() -> dict[str, Any]:
-    return {"type": "object", "properties": {}, "required": []}

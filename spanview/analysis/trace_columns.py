@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from spanview.analysis.percentiles import POWERS
-from spanview.analysis.trace_lists import TraceColumn, TraceGroup, in_usual_order
+from spanview.analysis.trace_lists import TraceColumn, TraceGroup
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -144,7 +144,7 @@ class Points(NamedTuple):
 
 
 def groups_of(columns: TraceColumns, failed: Flags, listed: array[int], incomplete: bytes | None) -> list[TraceGroup]:
-    """Return traces by their groups, the most frequent first; also for a thread.
+    """Return traces by their groups, the most frequent first, then by name; also for a thread.
 
     Args:
         failed: Which of all traces count as failed.
@@ -176,7 +176,8 @@ def groups_of(columns: TraceColumns, failed: Flags, listed: array[int], incomple
         map(tuple, histograms),
         np.maximum.reduceat(columns.starts[traces], begins).tolist(),
     )
-    return in_usual_order([TraceGroup(*values) for values in zip(columns.texts_of(used), *figures, strict=True)])
+    groups = [TraceGroup(*values) for values in zip(columns.texts_of(used), *figures, strict=True)]
+    return sorted(groups, key=lambda group: (-group.traces, group.name or "", group.name is None))
 
 
 def _ranks(numbers: Places) -> tuple[Places, Places]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from spanview.index.lives import OpenEnd
 
@@ -61,9 +61,3 @@ class TraceGroup(NamedTuple):
     def share(self) -> float:
         """What share of the traces has failed, from 0 to 1."""
         return self.failed / self.traces
-
-
-def in_usual_order(rows: Iterable[TraceGroup]) -> list[TraceGroup]:
-    """Return groups by how many traces they have, the most frequent first, then by name."""
-    by_name = sorted(sorted(rows, key=lambda row: row.name is None), key=lambda row: row.name or "")
-    return sorted(by_name, key=lambda row: row.traces, reverse=True)

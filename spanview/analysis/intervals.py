@@ -8,7 +8,7 @@ covered  |=====|  |==|    (an interval without length covers nothing, but is kep
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import gt, sub
@@ -87,20 +87,6 @@ class Levels(NamedTuple):
 def time_between(start_ns: int, end_ns: int) -> int | None:
     """Return the nanoseconds from one time to another; None where one of them is `NO_TIME`."""
     return None if NO_TIME in (start_ns, end_ns) else end_ns - start_ns
-
-
-def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
-    """Return how many intervals, ordered by start, overlap at most; one may have no length."""
-    long = [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
-    begins, stops = [start for start, _ in long], sorted(end for _, end in long)
-    points = [start for start, end in zip(starts, ends, strict=True) if end == start]
-    return max(
-        (
-            bisect_right(begins, ns) - bisect_right(stops, ns) + bisect_right(points, ns) - bisect_left(points, ns)
-            for ns in starts
-        ),
-        default=0,
-    )
 
 
 def most_at_once_of_each(starts: Places, ends: Places, of: Places, size: int) -> list[int]:

@@ -13,7 +13,7 @@ from itertools import compress
 from operator import sub
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.intervals import Timed, known_times, most_at_once
+from spanview.analysis.intervals import Timed, known_times, most_at_once_of_each
 from spanview.analysis.percentiles import rank_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -79,8 +79,11 @@ class Run:
     @cached_property
     def most_at_once(self) -> int | None:
         """How many of them run at once at the most; None where one has no start or no end, for then nobody knows."""
-        starts, ends = known_times(self._spans, self._own)
-        return most_at_once(starts, [*map(max, starts, ends)]) if len(starts) == len(self._own) else None
+        import numpy as np
+
+        starts, ends = (np.array(times, np.int64) for times in known_times(self._spans, self._own))
+        of_all = np.zeros(len(starts), np.int64)
+        return most_at_once_of_each(starts, ends, of_all, 1)[0] if len(starts) == len(self._own) else None
 
     @cached_property
     def figures(self) -> dict[str, int]:

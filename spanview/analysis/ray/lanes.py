@@ -269,24 +269,8 @@ def lanes_in(
     own = _own_stretches(forest, awaited, starts, ends, own_lanes)
     if until and own is not None:
         known_own = _own_stretches(forest, awaited, starts, known_ends, own_lanes)
-    columns = _Columns(
-        *(
-            forest.rows,
-            starts,
-            ends,
-            names,
-            failed,
-            forest.parents,
-            outermost,
-            fails,
-            calls,
-            open_calls,
-            own,
-            known_ends,
-            known_own,
-        ),
-        max(until.values(), default=NO_TIME) if until else NO_TIME,
-    )
+    of_spans = forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, open_calls
+    columns = _Columns(*of_spans, own, known_ends, known_own, max(until.values(), default=NO_TIME))
     order = np.lexsort((starts, lane))
     kept = np.arange(len(numbers))
     if left_out.any():
@@ -297,7 +281,6 @@ def lanes_in(
     tell(0.6)
     parts = np.split(order, np.flatnonzero(np.diff(lane[order])) + 1) if len(order) else []
     keys = [divmod(number, width) for number in numbers.tolist()]
-    lane_numbers = kept.tolist()
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
     # What runs within something that isn't counted is, as requests are that Serve puts below the start of its proxy.
@@ -311,7 +294,7 @@ def lanes_in(
     for number, index in enumerate(_in_order(store, keys)):
         if not number % _LANES_PER_REPORT:
             tell_of_lanes(number / len(keys))
-        lanes.append(_lane(keys[index], lane_numbers[index], parts[index], columns, max_concurrency[index]))
+        lanes.append(_lane(keys[index], int(kept[index]), parts[index], columns, max_concurrency[index]))
     block_names, counts = np.unique(names[blocks], return_counts=True)
     return Lanes(
         lanes,

@@ -410,11 +410,7 @@ class _Tries:
 
 
 class _Pieces:
-    """The stretches of paths with what they are parts of, as columns.
-
-    Args:
-        wanted: Whether those of each trace are.
-    """
+    """The stretches of the paths of wanted traces with what they are parts of, as columns."""
 
     def __init__(self, store: Store, trees: Trees, paths: Paths, wanted: Flags) -> None:
         count, of_paths = len(trees.tree.rows), np.repeat(np.arange(trees.count), np.diff(paths.bounds))
@@ -467,11 +463,7 @@ class _Pieces:
 
 
 class _AlongPaths:
-    """What the critical paths of some traces show.
-
-    Args:
-        wanted: Which traces are asked for.
-    """
+    """What the critical paths of some traces show, of those that are wanted."""
 
     def __init__(self, store: Store, trees: Trees, paths: Paths, known: KnownCalls, wanted: Flags) -> None:
         self._store = store

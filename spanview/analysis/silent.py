@@ -162,11 +162,7 @@ def failure_in(attributes: Mapping[str, Any]) -> SilentFailure | None:
 
 
 class SilentTraces:
-    """Remembers what failed in traces without an error, and their versions.
-
-    Args:
-        may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
-    """
+    """Remembers what failed in traces without an error, and their versions; `may_run` is as in `silent_failures`."""
 
     def __init__(self, store: Store, may_run: Callable[[int], bool | None]) -> None:
         self._store = store

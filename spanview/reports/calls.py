@@ -251,11 +251,7 @@ def columns_that_count(functions: Collection[Function]) -> frozenset[TableColumn
 def calls_table(
     by: CallsBy, names: Mapping[str, str], counting: Collection[TableColumn[Function]] = ()
 ) -> Table[Function]:
-    """Return the columns of functions, actors, nodes or jobs.
-
-    Args:
-        counting: What `columns_that_count` returned.
-    """
+    """Return the columns of functions, actors, nodes or jobs; `counting` is what `columns_that_count` returned."""
 
     def placed(column: TableColumn[Function]) -> TableColumn[Function]:
         if column in counting:

@@ -97,12 +97,7 @@ class CallFacts:
 
     @classmethod
     def of(cls, calls: Sequence[Call], among: Calls, attempts: AllAttempts) -> CallFacts:
-        """Look for what spans tell of calls.
-
-        Args:
-            among: The calls of all functions.
-            attempts: Those of all calls.
-        """
+        """Look for what spans tell of calls, among those of all functions, with the attempts of all calls."""
         store, firsts = among.store, [call.attempts[0] for call in calls if call.attempts]
         reasons = reasons_of(store, among) if len(firsts) < len(calls) else {}
         waits = attempts.reasons_of(firsts)

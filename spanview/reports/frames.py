@@ -71,11 +71,7 @@ def frame_columns(report: AnyReport) -> Iterator[FrameColumn]:
 
 
 def arrow_table(report: AnyReport, pa: Any) -> Any:
-    """Return a report as a table of Arrow.
-
-    Args:
-        pa: The package.
-    """
+    """Return a report as a table of Arrow; `pa` is the package."""
     types = {
         FrameType.INTEGER: pa.int64(),
         FrameType.NUMBER: pa.float64(),
@@ -90,11 +86,7 @@ def arrow_table(report: AnyReport, pa: Any) -> Any:
 
 
 def parquet_of(report: AnyReport, pa: Any) -> bytes:
-    """Return a report as a file of Parquet.
-
-    Args:
-        pa: The package.
-    """
+    """Return a report as a file of Parquet; `pa` is the package."""
     sink = pa.BufferOutputStream()
     import_module("pyarrow.parquet").write_table(arrow_table(report, pa), sink, compression="zstd")
     data: bytes = sink.getvalue().to_pybytes()

@@ -30,11 +30,7 @@ _MARKS: Final = {State.RUNNING: "●", State.WAITING: "◌"}
 
 
 def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
-    """Return the columns of what runs and waits.
-
-    Args:
-        now_ns: The time that ages are told by.
-    """
+    """Return the columns of what runs and waits, with ages as of a time in nanoseconds since 1970."""
     spans, names, short = store.spans, store.names.texts, ShortNames(store.names)
 
     def state(span: OpenSpan) -> str:

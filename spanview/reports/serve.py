@@ -257,11 +257,7 @@ def serve_report(
 
 
 def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
-    """Return the columns of requests one by one: the total, and the parts that add up to it.
-
-    Args:
-        has_models: Whether vLLM says something of requests.
-    """
+    """Return the columns of requests one by one, as `serve_table` does: the total, and the parts that add up to it."""
     starts = store.spans.start_ns
 
     def part(head: str) -> TableColumn[Request]:

@@ -382,12 +382,7 @@ def _in_turns(
 
 
 class Fit(Generic[Row]):
-    """The columns that there is room for, and the cells of each.
-
-    Args:
-        wanted: The cells of the longest name; None where it takes all that it can get.
-        rows: Those whose names are to be told apart.
-    """
+    """The columns that there is room for, and the cells of each; what else it takes is as in `Table.fit`."""
 
     def __init__(
         self, cells: Iterable[tuple[TableColumn[Row], int]], wanted: int | None, rows: Iterable[Row] = ()

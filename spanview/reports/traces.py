@@ -180,11 +180,7 @@ def traces_table(
 
 
 def name_pieces(model: TracesModel, trace: int, cells: int, marked: str = "") -> Iterator[Piece]:
-    """Yield the mark of a trace, its name, and what is said of it, in so many cells.
-
-    Args:
-        marked: What stands before the name.
-    """
+    """Yield the mark of a trace, what stands before its name, the name, and what is said of it, in so many cells."""
     name, style = model.root_name(trace), ""
     state, word = model.state(trace)
     word = word or model.requested(trace)

@@ -311,11 +311,7 @@ class TracesModel:
         return self._groups[1]
 
     def counted_groups(self, listed: array[int], incomplete: bytes | None) -> list[TraceGroup]:
-        """Return groups as `groups` does, with durations of what has ended alone; also for a thread.
-
-        Args:
-            listed: The traces, in an array that nobody adds to.
-        """
+        """Return groups of traces in an array that nobody adds to, with durations of what has ended; for any thread."""
         from spanview.analysis.trace_columns import TraceColumns, groups_of
 
         self.root_groups.find_routes()

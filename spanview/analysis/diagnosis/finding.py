@@ -427,11 +427,7 @@ def number(count: int, one: str, many: str) -> str:
 
 
 def having(count: int, total: int, one: str, many: str) -> str:
-    """Return how many of all have something, as the beginning of a sentence: `2 of 7 calls have`, `The only call has`.
-
-    Args:
-        one: What each of them is.
-    """
+    """Return how many of all have something, to begin a sentence: `2 of 7 calls have`, `The only call has`."""
     who = f"{count:,} of {number(total, one, many)}" if count < total else f"All {number(total, one, many)}"
     return f"{'The only ' + one if total == 1 else who} {'has' if count == 1 else 'have'}"
 

@@ -21,10 +21,7 @@ _MAX_LISTED: Final = 10
 
 
 def find_trace(store: Store, prefix: str) -> int:
-    """Return the trace whose id has a prefix.
-
-    Args:
-        prefix: The first of the 32 hex digits, in either case, with or without `0x`.
+    """Return the trace whose id has a prefix, as `traces_beginning` takes it.
 
     Raises:
         TraceNotFoundError: No trace's id has the prefix, or several do; these are listed.

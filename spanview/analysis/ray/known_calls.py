@@ -130,11 +130,7 @@ class KnownCalls:
         return reasons, open_among(self._store, reasons)
 
     def request_of(self, row: int) -> SeenRequest | None:
-        """Return the request of Serve that a span is the outermost of; None for all others.
-
-        Args:
-            row: Of a span, in one of the traces that will be asked for, or in any.
-        """
+        """Return the request of Serve that a span is the outermost of, in whatever trace; None for all others."""
         return self._requests.get(row) or seen_requests(self._store, [self._store.spans.trace[row]]).get(row)
 
     @cached_property

@@ -57,12 +57,7 @@ _BY_FATE: Final = {
 def outcomes_of(
     store: Store, calls: Sequence[Call], reasons: Mapping[int, Why], unended: Mapping[int, Unended] = NO_UNENDED
 ) -> dict[int, Became]:
-    """Return what became of calls, by the rows of their PRODUCERs.
-
-    Args:
-        reasons: Why calls have no attempt.
-        unended: What has become of attempts without an end, as far as that was asked.
-    """
+    """Return what became of calls, by the rows of their PRODUCERs; of what has no end as far as that was asked."""
     told = told_outcomes(store, [call.row for call in calls])
     return {
         call.row: _by_ray(store, call, told[call.row], _by_spans(call, reasons, unended), unended)

@@ -239,11 +239,7 @@ def open_among(store: Store, reasons: Mapping[int, Why]) -> frozenset[int]:
 
 
 class _Reasons:
-    """Finds the reasons of some calls.
-
-    Args:
-        calls: The calls to explain, those without an attempt among them.
-    """
+    """Finds the reasons of some calls, of those without an attempt among them."""
 
     def __init__(self, store: Store, calls: Calls) -> None:
         self._store = store

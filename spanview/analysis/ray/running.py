@@ -319,11 +319,7 @@ class Running:
                 yield row, thought
 
     def open_spans(self, calls: Iterable[int], traces: Container[int] | None = None) -> list[OpenSpan]:
-        """Return what runs, and what waits.
-
-        Args:
-            calls: Those of `open_calls` that are asked about.
-        """
+        """Return what runs, and what waits, of all spans and of those of `open_calls` that are asked about."""
         spans, now_ns, found = self._store.spans, time.time_ns(), list[OpenSpan]()
         for row, span in self.unended(traces).items():
             if span.fate is Fate.RUNS:

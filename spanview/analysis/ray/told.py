@@ -265,11 +265,7 @@ class Shown(NamedTuple):
 
 
 def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
-    """Return what Ray says that attempts waited for, each the first of its call that left a span.
-
-    Args:
-        calls: The rows of their calls.
-    """
+    """Return what Ray says that attempts waited for, each the first that left a span; with the rows of their calls."""
     tasks, found = told.tasks, told.of_attempts(rows, calls)
     parts = np.zeros((len(rows), len(KINDS)), np.int64)
     if not len(tasks):

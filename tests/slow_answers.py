@@ -37,7 +37,7 @@ class SlowAnswer:
         self._trace = trace
         self._tree: TraceTree = store.tree(trace)
         self._path = path
-        self._submits, self._runs = call_names(store)
+        self._submits, self._runs = call_names(store.names)
         rows = self._tree.rows
         self._has_calls = any(store.spans.name[row] in self._submits | self._runs for row in rows)
 

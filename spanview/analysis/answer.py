@@ -415,7 +415,7 @@ class _Pieces:
     def __init__(self, store: Store, trees: Trees, paths: Paths, wanted: Flags) -> None:
         count, of_paths = len(trees.tree.rows), np.repeat(np.arange(trees.count), np.diff(paths.bounds))
         kinds, names, of_nodes = trees.of("kind"), trees.of("name").astype(np.int64), trees.traces[:count]
-        submit, run = (np.isin(names, [*numbers]) for numbers in call_names(store))
+        submit, run = (np.isin(names, [*numbers]) for numbers in call_names(store.names))
         self.have_calls = np.bincount(of_nodes[submit | run], minlength=trees.count) > 0
         """Of each trace, whether there are Ray calls in it."""
         submit, run = submit & (kinds == PRODUCER), run & (kinds == CONSUMER)

@@ -150,7 +150,7 @@ def exceptions_in(
 def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
     """Return which attempts of calls failed, or have no end, though the last one ended well; all of them are given."""
     spans, retried = store.spans, set[int]()
-    runs, calls = call_names(store)[1], defaultdict[tuple[int, int], list[int]](list)
+    runs, calls = call_names(store.names)[1], defaultdict[tuple[int, int], list[int]](list)
     for row in rows:
         if spans.kind[row] == CONSUMER and spans.name[row] in runs and (parent := spans.parent_id[row]):
             calls[spans.trace[row], parent].append(row)
@@ -166,7 +166,7 @@ def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
 
 def errors_made_good(store: Store) -> Collection[int]:
     """Return the rows of failed and lost spans that a retry made good, with those below them; for a thread."""
-    spans, runs = store.spans, [*call_names(store)[1]]
+    spans, runs = store.spans, [*call_names(store.names)[1]]
     count = len(spans.next_row)
     has_failed = copy_of(spans.status)[:count] == ERROR
     has_failed |= copy_of(spans.end_ns)[:count] == NO_TIME

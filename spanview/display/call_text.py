@@ -121,7 +121,7 @@ def call_text(subject: SpanInTree) -> str:
     if store.spans.kind[subject.row] != CONSUMER or parent == ROOT or tree.is_missing(parent):
         return ""
     row = tree.rows[parent]
-    submits, runs = call_names(store)
+    submits, runs = call_names(store.names)
     names, kinds = store.spans.name, store.spans.kind
     if kinds[row] != PRODUCER or names[row] not in submits or names[subject.row] not in runs:
         return ""

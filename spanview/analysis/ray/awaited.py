@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.ray.names import numbers_of_calls, short_names
+from spanview.analysis.ray.names import call_names, short_names
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
@@ -46,7 +46,7 @@ def awaited_elsewhere(of: Forest | Trees, parents_of: Places | Sequence[int], na
     Args:
         parents_of: Of each span its parent; negative, or none of the spans, where that is a root or isn't there.
     """
-    submits, runs = numbers_of_calls(names)
+    submits, runs = call_names(names)
     nothing = np.zeros(0, np.int64)
     if not submits or not runs:
         return nothing, nothing
@@ -126,7 +126,7 @@ class Doubted:
         """By stretch in a call, the node that worked on."""
         self._texts_of: dict[tuple[int, ...], list[str]] = {}
         self.stretches = np.zeros(len(nodes), np.bool_)
-        submits, runs = numbers_of_calls(names)
+        submits, runs = call_names(names)
         if not submits:
             return
         count, kinds, of_names = len(trees.tree.rows), trees.of("kind"), trees.of("name")

@@ -283,7 +283,7 @@ class Calls:
 
 def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> Calls:
     """Return the calls of all traces, or of some, in the order of arrival; the store may grow."""
-    if not call_names(store)[0]:
+    if not call_names(store.names)[0]:
         nothing = np.empty(0, np.int64)
         return Calls(store, nothing, nothing, np.zeros(1, np.int64))
     forest = forest_of(store, traces)
@@ -293,7 +293,7 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
 
 def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
     """Return the calls of a forest, in the order of arrival."""
-    submits, runs = call_names(forest.store)
+    submits, runs = call_names(forest.store.names)
     parents, kinds, names = forest.parents, forest.of("kind"), forest.of("name")
     # Looking up names takes a fifth of the time of searching for them.
     submits_call, runs_call = np.zeros((2, len(forest.store.names.texts)), np.bool_)

@@ -74,7 +74,7 @@ def read_cut_offs(store: Store, rows: Sequence[int]) -> None:
 
 
 def _attempts(store: Store, rows: Sequence[int]) -> list[int]:
-    kinds, names, runs = store.spans.kind, store.spans.name, call_names(store)[1]
+    kinds, names, runs = store.spans.kind, store.spans.name, call_names(store.names)[1]
     return [row for row in rows if kinds[row] == CONSUMER and names[row] in runs]
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
     """Return a trace with calls joined, and for each attempt that stands for a call the row of its PRODUCER."""
-    submits, runs = call_names(store)
+    submits, runs = call_names(store.names)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:
         return tree, {}
@@ -71,7 +71,7 @@ def joined_in(forest: Forest) -> Flags:
     """Return which spans of a forest are PRODUCERs that an attempt stands for in `joined`."""
     import numpy as np
 
-    submits, runs = call_names(forest.store)
+    submits, runs = call_names(forest.store.names)
     kinds, names, parents = forest.of("kind"), forest.of("name"), forest.parents
     are_calls: Flags = (kinds == PRODUCER) & np.isin(names, [*submits])
     are_calls &= np.bincount(parents[parents >= 0], minlength=len(forest)) == 1

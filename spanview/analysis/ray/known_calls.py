@@ -140,6 +140,6 @@ class KnownCalls:
 
 def has_lone_calls(store: Store, tree: TraceTree) -> bool:
     """Return whether nothing is below a call of a trace; `KnownCalls.reasons_among` says if it lacks an attempt."""
-    spans, submits, parents = store.spans, call_names(store)[0], {*tree.parents}
+    spans, submits, parents = store.spans, call_names(store.names)[0], {*tree.parents}
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     return any(spans.name[row] in submits for row in alone)

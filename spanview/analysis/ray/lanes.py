@@ -258,7 +258,7 @@ def lanes_in(
     failed = failed == ERROR
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
-    calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
+    calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store.names)[0]])
     open_calls = calls & (parents >= 0) & (ends[np.maximum(parents, 0)] != NO_TIME) & ~failed
     open_calls[parents[(forest.of("kind") == CONSUMER) & (ends != NO_TIME) & (parents >= 0)]] = False
     left_out = np.isin(names[outermost], [*without])
@@ -338,7 +338,7 @@ def _outermost_runs(
     A worker may run a call that it has submitted itself, once it has left what submitted that: it is no part of it.
     """
     outermost = _outermost(parents, lane)
-    attempts = np.flatnonzero(np.isin(forest.of("name"), [*call_names(forest.store)[1]]) & (starts != NO_TIME))
+    attempts = np.flatnonzero(np.isin(forest.of("name"), [*call_names(forest.store.names)[1]]) & (starts != NO_TIME))
     while True:
         above = ends[outermost[attempts]]
         left = attempts[(outermost[attempts] != attempts) & (above != NO_TIME) & (starts[attempts] > above)]
@@ -403,9 +403,9 @@ def _own_stretches(
     get messages, unless these are Ray's calls.
     """
     store, count = forest.store, len(forest)
-    crossing = np.flatnonzero(parents >= 0)
+    kinds, names, crossing = forest.of("kind"), forest.of("name"), np.flatnonzero(parents >= 0)
     crossing = crossing[lane[parents[crossing]] != lane[crossing]]
-    gets = (forest.of("kind")[crossing] == CONSUMER) & ~np.isin(forest.of("name")[crossing], [*call_names(store)[1]])
+    gets = (kinds[crossing] == CONSUMER) & ~np.isin(names[crossing], [*call_names(store.names)[1]])
     if gets.any():
         parents = parents.copy()
         parents[crossing[gets]] = ROOT
@@ -414,9 +414,7 @@ def _own_stretches(
     if not len(crossing) and not len(lone) and lane.min(initial=0) > _NO_LANE:
         return None
     above = parents[crossing]
-    kinds = forest.of("kind")
     replicas, routes = ([*numbers_of(store.names, part)] for part in (Part.REPLICA, Part.ROUTE))
-    names = forest.of("name")
     called = (kinds[crossing] == CONSUMER) & (kinds[above] == PRODUCER)
     routed = np.isin(names[crossing], replicas) & np.isin(names[above], routes)
     since = np.where(called, ends[above], np.where(routed, starts[above], starts[crossing]))
@@ -471,7 +469,7 @@ def _unanswered(forest: Forest, parents: Places) -> Places:
     """Return which calls without an attempt spans without an end have submitted."""
     names, kinds, ends = forest.of("name"), forest.of("kind"), forest.of("end_ns")
     lone = (kinds == PRODUCER) & (ends != NO_TIME) & (forest.of("status") != ERROR) & (parents >= 0)
-    lone &= np.isin(names, [*call_names(forest.store)[0]]) & (ends[np.maximum(parents, 0)] == NO_TIME)
+    lone &= np.isin(names, [*call_names(forest.store.names)[0]]) & (ends[np.maximum(parents, 0)] == NO_TIME)
     lone[parents[(kinds == CONSUMER) & (parents >= 0)]] = False
     return np.flatnonzero(lone)
 

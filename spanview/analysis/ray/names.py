@@ -65,13 +65,8 @@ _SUBMITS, _RUNS = methodcaller("endswith", SUBMITTED), methodcaller("endswith", 
 """Whether a span with a name submits a call, or runs one."""
 
 
-def call_names(store: Store) -> NameNumbers:
+def call_names(names: Interned) -> NameNumbers:
     """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
-    return numbers_of_calls(store.names)
-
-
-def numbers_of_calls(names: Interned) -> NameNumbers:
-    """Return what `call_names` does of the names of a store."""
     return names.where(_SUBMITS), names.where(_RUNS)
 
 
@@ -81,7 +76,7 @@ def started_attempts(store: Store) -> Places:
 
     from spanview.index.arrays import copy_of
 
-    spans, (_, runs) = store.spans, call_names(store)
+    spans, (_, runs) = store.spans, call_names(store.names)
     size = len(spans.next_row)
     kinds, names, starts = (copy_of(column)[:size] for column in (spans.kind, spans.name, spans.start_ns))
     return np.flatnonzero((kinds == CONSUMER) & np.isin(names, [*runs]) & (starts != NO_TIME))

@@ -407,7 +407,7 @@ class Running:
         return known
 
     def _find_gaps(self, trace: int, version: int) -> _Gaps:
-        spans, (submits, runs) = self._store.spans, call_names(self._store)
+        spans, (submits, runs) = self._store.spans, call_names(self._store.names)
         rows = self._store.rows_of_trace(trace)
         span_ids = {spans.span_id[row] for row in rows}
         children = defaultdict[int, list[int]](list)
@@ -515,7 +515,7 @@ class Running:
         if title == IDLE:
             return True
         texts = self._store.names.texts
-        functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store)[0])
+        functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store.names)[0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
     # -- what records and processes show -----------------------------------------------------------------------------

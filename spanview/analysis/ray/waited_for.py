@@ -276,7 +276,7 @@ class AllAttempts:
     def _producers(self) -> Places:
         """Return the row of the call of each attempt; `_NO_CALL` where no file holds it."""
         spans, size = self._store.spans, len(self._store.spans.next_row)
-        submits, _ = call_names(self._store)
+        submits, _ = call_names(self._store.names)
         kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
         calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
         if not len(calls):

@@ -434,7 +434,7 @@ class Columns:
     def _are_calls(self) -> Flags:
         """Return which spans of the forest submit a Ray call."""
         are_calls: Flags = self._forest.of("kind") == PRODUCER
-        are_calls &= np.isin(self._forest.of("name"), [*call_names(self._store)[0]])
+        are_calls &= np.isin(self._forest.of("name"), [*call_names(self._store.names)[0]])
         return are_calls
 
     def _marks(self) -> dict[int, str]:

@@ -90,7 +90,7 @@ class Views:
             return dict.fromkeys(_OF_LISTED, "no traces listed: Esc clears the filter")
         names = self._names_in(traces)
         where = "in this trace" if scope.trace is not None else "here" if traces is None else "in the listed traces"
-        if names.isdisjoint(call_names(store)[0]):
+        if names.isdisjoint(call_names(store.names)[0]):
             missing[View.CALLS] = f"no Ray calls {where}: no span's name ends in `{SUBMITTED.strip()}`"
         if names.isdisjoint(self._of_requests()):
             missing[View.REQUESTS] = f"no Ray Serve requests {where}"
@@ -100,7 +100,7 @@ class Views:
 
     def _names_in(self, traces: Sequence[int] | None) -> AbstractSet[int]:
         """Return the numbers of the names that some traces have; without traces, of calls and requests."""
-        whole = call_names(self._store)[0] | self._of_requests()
+        whole = call_names(self._store.names)[0] | self._of_requests()
         if traces is None or len(traces) > _MAX_TRACES_ASKED:
             return whole
         size, traces = len(self._store.spans), [*traces]

@@ -221,7 +221,7 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
     def action_group(self) -> None:
         """Compare the next thing: call paths, names, or Ray functions where there are any."""
         self._by = following(DiffBy, self._by or DiffBy.PATH)
-        if self._by is DiffBy.RAY and not call_names(self._store)[0]:
+        if self._by is DiffBy.RAY and not call_names(self._store.names)[0]:
             self._by = following(DiffBy, self._by)
         self.live.begin(partial(self._merge, self._by))
         self.viewer.say(f"by {_BY[self._by]}")

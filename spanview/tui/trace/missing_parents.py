@@ -57,7 +57,7 @@ class MissingParents:
         """Find out what the trace itself doesn't tell of what is missing: other traces may."""
         stitched = self._model.stitched
         tree, joins = stitched.unjoined, stitched.joins
-        has_something = tree.missing or joins or call_names(self._model.store)[0]
+        has_something = tree.missing or joins or call_names(self._model.store.names)[0]
         if (tree, joins) != self._guessed and has_something and not self._screen.viewer.feed_state.loading:
             self._guessed = tree, joins
             self._guessing.queue(lambda _: self._find(tree, joins=joins), self._take)

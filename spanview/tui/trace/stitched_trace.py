@@ -267,7 +267,7 @@ class StitchedTrace:
     @cached_property
     def has_calls(self) -> bool:
         """Whether there are Ray calls, and each is to be one node."""
-        submits, runs = call_names(self._store) if self.joins else (set[int](), set[int]())
+        submits, runs = call_names(self._store.names) if self.joins else (set[int](), set[int]())
         return not (submits | runs).isdisjoint(self.tally("name")[0])
 
     @cached_property

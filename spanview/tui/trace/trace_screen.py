@@ -544,7 +544,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
-        if call_names(self._store)[0].isdisjoint(self._model.stitched.tally("name")[0]):
+        if call_names(self._store.names)[0].isdisjoint(self._model.stitched.tally("name")[0]):
             self.viewer.say("no Ray calls in this trace")
             return
         joins = not self.stitcher.joins_calls

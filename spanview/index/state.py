@@ -94,7 +94,8 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
         and all(type(file.has_text) is bool for file in files.values())
         and all(len({len(getattr(table, name)) for name in names}) == 1 for table, names in tables)
         and all(_largest(column) < max(1, len(texts)) for column, texts in numbered)
-        and all(_is_table_of(slots.table, slots.used, table) for slots, table in _slots_of(trial))
+        and _is_table_of(trial.span_slots, trial.spans)
+        and _is_table_of(trial.trace_slots, trial.traces)
         and (unplaced == NO_ROW or traces.trace_id(unplaced) == 0)
         and trial.names.cut <= {*range(len(trial.names.texts))}
         and trial.moved <= {*rows}
@@ -114,13 +115,10 @@ def _text_of(state: Any) -> str:
     return json.dumps(state, sort_keys=True)
 
 
-def _slots_of(intake: Intake) -> tuple[tuple[Slots, Sized], ...]:
-    return (intake.span_slots, intake.spans), (intake.trace_slots, intake.traces)
-
-
-def _is_table_of(slots: array[int], used: int, table: Sized) -> bool:
-    """Tell whether some rows of a table, so many, may be in slots, of which there is a power of two."""
-    return len(slots).bit_count() == 1 and used <= len(table) < len(slots) and _largest(slots) <= len(table)
+def _is_table_of(slots: Slots, table: Sized) -> bool:
+    """Tell whether rows of a table, as many as are used, may be in slots, of which there is a power of two."""
+    size = len(slots.table)
+    return size.bit_count() == 1 and slots.used <= len(table) < size and _largest(slots.table) <= len(table)
 
 
 def _largest(column: array[int]) -> int:

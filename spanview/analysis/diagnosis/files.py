@@ -180,8 +180,7 @@ def shared_file(facts: Facts) -> Finding:
         if any(a and b and a != b for a, b in zip(one, other, strict=True)):
             shared.append(int(last[source]))
     detail = f"{number(len(shared), 'file has', 'files have')} spans of several processes with the same PID."
-    places = [facts.place(row) for row in shared]
-    return finding_of(Kind.SHARED_FILE, len(shared), detail, [Place(place.file, place.offset) for place in places])
+    return finding_of(Kind.SHARED_FILE, len(shared), detail, facts.file_places(shared))
 
 
 def _process(facts: Facts, row: int) -> list[str]:

@@ -466,8 +466,6 @@ def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, Told
         return {}
     rows = np.asarray(calls, np.int64)
     found = told.of_calls(rows)
-    if not (found != UNKNOWN_TASK).any():
-        return {}
     known = np.flatnonzero(found != UNKNOWN_TASK)
     return dict(zip(rows[known].tolist(), _outcomes_of(store, told, rows[known], found[known]), strict=True))
 

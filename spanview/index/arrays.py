@@ -63,9 +63,9 @@ def slices(count: int) -> Iterator[slice]:
         yield slice(first, min(first + _PART_ROWS, count))
 
 
-def hashes_of(first: Words, second: Words) -> Words:
-    """Return what `slot_hash` gives for pairs of integers."""
-    keys = first * _FIRST_FACTOR ^ second
+def hashes_of(first: Words | NDArray[np.uint32], second: Words) -> Words:
+    """Return what `slot_hash` gives for pairs of integers; the first ones may be of any width, without a sign."""
+    keys: Words = first * _FIRST_FACTOR ^ second
     keys ^= keys >> _HALF_BITS
     keys *= _SECOND_FACTOR
     keys >>= _HALF_BITS

@@ -295,10 +295,6 @@ def incomplete_traces(store: Store, traces: Places) -> Flags:
     return incomplete[traces]
 
 
-def _hashes(traces: NDArray[np.uint32], ids: Words) -> Words:
-    return hashes_of(traces.astype(np.uint64), ids)
-
-
 def _parents(store: Store, rows: Places, traces: NDArray[np.uint32], ids: Words, parent_ids: Words) -> Places:
     """Return the parents of some spans, circles among them.
 
@@ -310,7 +306,7 @@ def _parents(store: Store, rows: Places, traces: NDArray[np.uint32], ids: Words,
     placed, replaced = _fill(table, mask, traces, ids)
     parents = np.full(len(rows), ROOT, np.int64)
     waiting = np.flatnonzero(parent_ids)
-    slots = _hashes(traces[waiting], parent_ids[waiting]) & mask
+    slots = hashes_of(traces[waiting], parent_ids[waiting]) & mask
     while len(waiting):
         entries = table[slots]
         parents[waiting[entries == 0]] = MISSING
@@ -334,7 +330,7 @@ def _fill(table: NDArray[np.uint32], mask: np.uint64, traces: NDArray[np.uint32]
     """
     # No span is the child of one without an id.
     waiting = np.flatnonzero(ids)
-    slots = _hashes(traces[waiting], ids[waiting]) & mask
+    slots = hashes_of(traces[waiting], ids[waiting]) & mask
     placed, replaced = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     while len(waiting):
         free = np.flatnonzero(table[slots] == 0)

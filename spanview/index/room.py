@@ -55,7 +55,7 @@ def forget_slots(intake: Intake) -> None:
         numbers, ids = np.asarray(spans.trace), np.asarray(spans.span_id)
         rows = np.flatnonzero((ids != 0) & (numbers != intake.unplaced))
         rows = rows[_are_first(rows, numbers, ids, np.asarray(spans.warnings))]
-        return _table_of(rows, hashes_of(numbers[rows].astype(np.uint64), ids[rows]), size)
+        return _table_of(rows, hashes_of(numbers[rows], ids[rows]), size)
 
     def trace_slots(size: int) -> array[int]:
         highs, lows = np.asarray(traces.id_high), np.asarray(traces.id_low)

@@ -197,7 +197,7 @@ def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> tupl
             same[selected] = (ids[indexes] == span_ids[keys[selected]]) & (traces[indexes] == numbers[keys[selected]])
         return same
 
-    return _assign_slots(intake, intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)
+    return _assign_slots(intake, intake.span_slots, hashes_of(numbers, span_ids), first, are_same)
 
 
 def _assign_slots(

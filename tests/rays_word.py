@@ -103,16 +103,14 @@ class Attempt:
             put("actor", created, ran)
             parts["actor"] -= fetched.get("6", 0)
         else:
-            is_made = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+            is_alone = (self.is_first or self.kind == "ACTOR_CREATION_TASK") and not self.asks_more
             # One that was there before, and took no time, was up.
-            is_made = (
-                is_made
-                and not self.asks_more
-                and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
-            )
+            is_made = is_alone and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
-            put("worker_start", starting, sent)
+            # It was started ahead, and was not yet there.
+            is_late = is_alone and began_ns < self.made_ns and _RUNS in states and ran - sent >= 50_000_000
+            put("worker_start", starting, ran if is_late else sent)
         if self.kind != "ACTOR_TASK":
             put("loading", ran, started_ns)
         parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
@@ -168,6 +166,7 @@ def line_of(
     kind: str = "NORMAL_TASK",
     error: str = "",
     message: str = "",
+    asked: Mapping[str, float] | None = None,
 ) -> bytes:
     """Return a line as Ray writes one of an attempt of a task.
 
@@ -176,9 +175,10 @@ def line_of(
         states: When it entered which, in nanoseconds since 1970.
         error: The type of its error.
         message: Of that error.
+        asked: The resources that it asks for; one CPU without.
     """
     news = {"state_ts_ns": {state: str(ns) for state, ns in states.items()}, "node_id": _text_of(NODE)}
-    info = {"type": kind, "func_or_class_name": name, "required_resources": {"CPU": 1}}
+    info = {"type": kind, "func_or_class_name": name, "required_resources": asked or {"CPU": 1}}
     data = {
         "task_id": _text_of(task),
         "attempt_number": attempt,

@@ -270,6 +270,7 @@ def typical_answers(
     # Rows that arrive meanwhile have the other columns first.
     count = min(len(store.spans.next_row), len(ends_of_spans))
     without, until = np.flatnonzero(ends_of_spans[:count] == NO_TIME), dict[int, int]()
+    asked: Mapping[int, Unended] = {}
     over: dict[int, Unended] = {}
     if len(without):
         # Lost attempts that another one made good keep nothing open, nor does what is over and isn't tried again.
@@ -311,8 +312,10 @@ def typical_answers(
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, None, until, known)
     of_traces: dict[int, dict[int, Unended]] = {trace: {} for trace in (median, slowest)}
-    for row, span in over.items():
-        of_traces.setdefault(store.spans.trace[row], {})[row] = span
+    for row, span in asked.items():
+        # When lost attempts ended that another one made good isn't known.
+        if row in over or store.spans.trace[row] in (median, slowest):
+            of_traces.setdefault(store.spans.trace[row], {})[row] = span
     open_ends = {trace: open_end_of(spans, int(ends[trace])) for trace, spans in of_traces.items() if trace < size}
     others = {*chosen.tolist()} - {slowest}
     may_be_slower = any(end is OpenEnd.EARLIEST for trace, end in open_ends.items() if trace in others)

@@ -40,6 +40,9 @@ _MAX_TEXT: Final = 400
 """Characters of a message that are kept."""
 OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument; what follows is of another task."""
+OF_ITS_GROUP: Final = " of its placement group"
+"""What the names of resources end with that a placement group holds."""
+_OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
 _RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\n\nSystem error:|\Z)", re.DOTALL)
 NO_STATE: Final = 2**63 - 1
 """The time of a state that isn't known: later than any other."""
@@ -216,7 +219,13 @@ def _last_line(cause: Mapping[str, Any]) -> str:
 
 
 def _asked(resources: Mapping[str, Any]) -> str:
-    return ", ".join(f"{amount:g} {name}" for name, amount in sorted(resources.items()) if type(amount) in (int, float))
+    """Return resources in words; those of a placement group, whose names hold its id, once, and without its bundles."""
+    amounts = {
+        _OF_GROUP.sub(OF_ITS_GROUP, name): amount
+        for name, amount in sorted(resources.items())
+        if type(amount) in (int, float) and not name.startswith("bundle_group_")
+    }
+    return ", ".join(f"{amount:g} {name}" for name, amount in amounts.items())
 
 
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

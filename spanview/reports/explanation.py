@@ -50,13 +50,13 @@ from spanview.analysis.silent import failed_by_status, failure_in
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
-from spanview.display.call_text import waited_for_text
+from spanview.display.call_text import causes_text, waited_for_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import request_text, status_text, sums_texts
 from spanview.display.stacks import raised_in, stacks_of
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title
-from spanview.display.units import amount, count, duration, moment, zone_name
+from spanview.display.units import amount, count, duration, last_digit, moment, nearest, zone_name
 from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
 from spanview.index.lives import OpenEnd, State
@@ -72,7 +72,7 @@ from spanview.reports.report import Report
 from spanview.reports.table import TEXT, TIME_NS, Table, fact, sentences, worded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -457,7 +457,18 @@ class _Explanation:
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before their replica had begun any: it may have been starting"
                 text += f"; {duration(early_ns)} {early}"
-            yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
+            certainty, unbegun = Certainty.CERTAIN, [*filter(None, map(self._routed_to_nobody, group.requests))]
+            if sum(unbegun) >= _LEAST_SHARE * group.sums.total:
+                which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
+                text += f"; no replica is seen to have begun {which}, likely in the queue for {duration(sum(unbegun))}"
+            more = "stats --by serve-request"
+            yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
+
+    def _routed_to_nobody(self, request: Request) -> int:
+        """Return how long a request was routed that no replica is seen to have begun."""
+        rows, spans = dict(zip(request.parts, request.rows, strict=True)), self._spans
+        row = None if Part.REPLICA in rows or request.total_ns is None else rows.get(Part.ROUTE)
+        return 0 if row is None else spans.end_ns[row] - spans.start_ns[row]
 
     def _queued_before_any(self, request: Request) -> int:
         """Return how long a request was in the queue before its replica had begun its first one."""
@@ -552,7 +563,7 @@ class _Explanation:
             text, certainty = stretch_text(stretch, self._short_names), sure
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
-                text += f", {reason_text(self._store, reason)}"
+                text += f", {self._causes_of(stretch) or reason_text(self._store, reason)}"
                 if reason.row != NO_ROW:
                     text += self._waited_too(reason, stretch) or self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
@@ -567,6 +578,14 @@ class _Explanation:
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
+
+    def _causes_of(self, wait: PathStretch) -> str:
+        """Return what a wait was for in parts, where of none it is known that it was most; else empty."""
+        waits = self._known.attempts.reasons_of([wait.row])
+        reason, parts, step = waits.get(wait.row), waits.parts_of(wait.row), last_digit(wait.ns)
+        if reason is None or reason.is_known or not reason.is_certain or nearest(sum(parts.values()) - wait.ns, step):
+            return ""
+        return causes_text(parts.items(), step, len(parts), is_certain=True)
 
     def _waited_too(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what an attempt that another one waited for waited for in most of that wait, where that is known."""
@@ -701,10 +720,11 @@ class _Explanation:
 
     def _failed_without_error(self) -> Iterator[Statement]:
         """Yield what failed, or was lost for good, without a failed span that says so."""
-        calls, groups = self._calls, _Groups(list)
+        calls, groups, follow = self._calls, _Groups(list), set[int]()
         for row, why in self._known.reasons_among(filter(self._is_asked, calls.without_attempt)).items():
             if why.has_failed:
                 self._add(groups, row, _failed_text(why.text), why.certainty)
+                follow |= {row} if why.follows_failure else set()
         for row in filter(self._is_asked, calls.told_failures):
             self._add(groups, row, calls.told_failures[row].failed_text)
         asked = filter(self._is_asked, self._unended)
@@ -725,7 +745,7 @@ class _Explanation:
             how = "failed" if unended.is_told and self._spans.kind[row] == CONSUMER else "was lost"
             again = "; Ray may retry" if unended.may_be_tried_again else ""
             self._add(groups, row, f"{how}{{}}: {unended.reason}{again}", unended.certainty)
-        yield from self._of_groups(Topic.FAILED, groups)
+        yield from self._of_groups(Topic.FAILED, groups, follow=follow)
 
     def _answered_so(self) -> Iterator[Statement]:
         """Yield which requests failed by their status codes, though their spans have no error."""
@@ -752,12 +772,20 @@ class _Explanation:
         """Put a span to its like; in what is said, `{}` stands for how often."""
         groups[self._who(row), said, certainty].append(row)
 
-    def _of_groups(self, topic: Topic, groups: _Groups, command: str = "stats --by ray") -> Iterator[Statement]:
-        """Yield what is said of each group, the largest first; the command shows those that are left out."""
+    def _of_groups(
+        self, topic: Topic, groups: _Groups, command: str = "stats --by ray", *, follow: Collection[int] = ()
+    ) -> Iterator[Statement]:
+        """Yield what is said of each group, the largest first; the command shows those that are left out.
+
+        Args:
+            follow: What failed because something else had, by row; it comes last.
+        """
         # Rows are in the order of arrival, which depends on how files are read.
         starts = self._spans.start_ns
         by_start = {key: sorted(rows, key=lambda row: (starts[row], row)) for key, rows in groups.items()}
-        in_order = sorted(by_start.items(), key=lambda group: (-len(group[1]), starts[group[1][0]]))
+        in_order = sorted(
+            by_start.items(), key=lambda group: (group[1][0] in follow, -len(group[1]), starts[group[1][0]])
+        )
         for (name, said, certainty), rows in in_order[:_MOST_FAILURES]:
             times = f" {len(rows):,} times" if len(rows) > 1 else ""
             text = f"{name} {sanitise(said.replace('{}', times, 1), _MAX_MESSAGE)}"

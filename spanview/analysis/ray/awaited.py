@@ -165,7 +165,8 @@ class Doubted:
         if numbers not in self._texts_of:
             texts = [self._names.texts[number] for number in numbers]
             short = short_names(texts, self._names)
-            self._texts_of[numbers] = [short.get(text, text) for text in texts]
+            # Serve's names end with a blank where a request has no path.
+            self._texts_of[numbers] = [short.get(text, text).strip() for text in texts]
         return self._texts_of[numbers]
 
     def _find_unawaited(self, trees: Trees, own: Places) -> None:

@@ -34,7 +34,7 @@ import numpy as np
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
 from spanview.analysis.ray.workers import is_told
-from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, TASK_KINDS
+from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, OF_ITS_GROUP, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
 from spanview.index.ray_tasks import UNKNOWN_TASK, in_plural, task_key
@@ -278,16 +278,14 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method, began = kind == _METHOD, shown.began
     is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & shown.are_first)
-    # For what asks for more than CPUs Ray starts a worker before the rest is free.
-    texts = tasks.resources.texts
-    asks_more = np.array([any(part and not part.endswith(" CPU") for part in text.split(", ")) for text in texts])
+    asks_more = _ask_more(tasks)[found]
     is_started = (
-        is_first
-        & ~is_method
-        & ~asks_more[tasks["resources"][found]]
-        & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
+        is_first & ~is_method & ~asks_more & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     )
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
+    # When its worker was started isn't known; one that was started ahead may get its first task before it is there.
+    is_unsure = is_first & ~is_method & ~asks_more & (began < made)
+    is_unready = is_unsure & (tasks["runs"][found] != NO_STATE) & (runs - sent >= _LEAST_START_NS)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
         """Return what of a stretch is a part of each wait."""
@@ -316,12 +314,11 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.CREATION, np.where(is_method, between(ready, created), 0))
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
-    put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
+    put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, np.where(is_unready, runs, sent))))
     put(WaitedFor.LOADING, np.where(is_method, 0, between(runs, until)))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
-        whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
-        for part in whole:
+        for part in (WaitedFor.ACTOR, WaitedFor.RESOURCES):
             column = parts[:, KINDS.index(part)]
             taken = np.minimum(column, fetched)
             column -= taken
@@ -331,7 +328,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
     asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
-    are_certain = are_told & ~(is_first & ~is_method & (began < made))
+    are_certain = are_told & ~is_unsure
     return ToldWaits(
         are_told,
         are_certain,
@@ -339,6 +336,14 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
         {row: tasks.asked(index) for row, index in zip(rows[asked].tolist(), found[asked].tolist(), strict=True)},
         ready,
     )
+
+
+def _ask_more(tasks: RayTasks) -> Flags:
+    """Tell which attempts ask for more than CPUs: for these Ray starts a worker before the rest is free."""
+    asked = [text.split(", ") for text in tasks.resources.texts]
+    are_more = np.array([any(part and not part.endswith(" CPU") for part in parts) for parts in asked])
+    ask_more: Flags = are_more[tasks["resources"]]
+    return ask_more
 
 
 _IN_ORDER: Final = "Owner worker exit type: INTENDED"
@@ -656,7 +661,13 @@ def _lacks_of_nodes(tasks: RayTasks, index: int) -> str:
     session = tasks.sessions[index]
     nodes = [has for node, has in tasks.nodes.items() if tasks.session_of(node) == session]
     asked = tasks.resources.texts[tasks["resources"][index]].split(", ")
-    wanted = [(part, float(amount), name) for part in asked for amount, _, name in [part.partition(" ")] if amount]
+    # What a placement group holds isn't among the resources that nodes begin with.
+    wanted = [
+        (part, float(amount), name)
+        for part in asked
+        for amount, _, name in [part.partition(" ")]
+        if amount and not name.endswith(OF_ITS_GROUP)
+    ]
     lacking = [[part for part, amount, name in wanted if has.get(name, 0) < amount] for has in nodes]
     everywhere = [part for part in asked if lacking and all(part in of_node for of_node in lacking)]
     return in_plural(", ".join(everywhere or (asked if lacking and all(lacking) else ())))

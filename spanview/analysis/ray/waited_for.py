@@ -163,11 +163,15 @@ class WaitReasons:
     def at_last(self, row: int, ns: int) -> WaitReason | None:
         """Return what an attempt waited for in the last nanoseconds of its wait; None where that isn't known.
 
-        Where it is only likely, nobody knows when what waited for something else did so.
+        Where it is only likely, nobody knows when what waited for something else did so: it counts as all at last.
         """
         reason = self.get(row)
-        if reason is None or not (reason.is_certain or reason.is_whole):
+        if reason is None:
             return None
+        if not (reason.is_certain or reason.is_whole):
+            parts = self.parts_of(row)
+            others_ns = sum(parts.values()) - parts[reason.waited_for]
+            return reason if reason.is_known and 2 * (ns - others_ns) >= ns else None
         (parts,), _ = self.last_parts(np.array([row]), np.array([ns]))
         number = int(parts.argmax())
         if KINDS[number] is reason.waited_for:

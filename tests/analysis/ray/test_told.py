@@ -9,7 +9,7 @@ from base64 import b64encode
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pytest
@@ -41,6 +41,9 @@ from spanview.sources.loading import load_store
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 from viewers import Growing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 RECORDINGS: Final = ("ray-events-hook", "ray-events-bundled")
@@ -381,8 +384,11 @@ def test_what_a_wait_was_for_at_last() -> None:
         310: ("for a worker or resources", "1 CPU"),
         700: ("mostly for its arguments", ""),
     }
-    # What is only likely has no order.
+    # What is only likely has no order; of a long stretch most was for it, whatever came at last.
     assert waits.at_last(5, 200 * ms) is None
+    likely = waits.at_last(5, 700 * ms)
+    assert likely is not None
+    assert likely.label == "likely mostly for its arguments"
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -592,22 +598,61 @@ def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
     tmp_path: Path, asked: dict[str, int], parts: dict[WaitedFor, int]
 ) -> None:
     """Of CPUs alone Ray starts one when they are free; then the function and arguments are loaded."""
-    task, build, second = "35" * 8 + "0a" * 16, Builder(), 1_000_000_000
+    states = {"1": 0, "2": 0, "5": 4_000, "8": 4_000}
+    waits, row = _waits_of_one(tmp_path, states, starts_ms=4_500, began_ms=1_000, asked=asked)
+    assert {kind: round(ns / 1_000_000) for kind, ns in waits.parts_of(row).items()} == parts
+
+
+@pytest.mark.parametrize(
+    ("asked", "ran_ms", "said", "are_certain"),
+    [
+        ({"CPU": 1}, 1_900, "likely mostly for a new worker or its code", False),
+        ({"CPU": 1}, 110, "likely mostly for a new worker or its code", False),
+        # Handing a call over takes a moment on a busy machine.
+        ({"CPU": 1}, 55, "cause unknown", False),
+        # Of what asks for more, Ray had started a worker before.
+        ({"CPU": 1, "lock": 1}, 1_900, "cause unknown", True),
+    ],
+)
+def test_a_worker_that_was_started_ahead_may_not_be_there(
+    tmp_path: Path, asked: dict[str, int], ran_ms: int, said: str, *, are_certain: bool
+) -> None:
+    """What a process runs first may have been sent to it while it started: nothing else is known of that time."""
+    states = {"1": 0, "2": 0, "5": 10, "8": ran_ms}
+    waits, row = _waits_of_one(tmp_path, states, starts_ms=ran_ms + 30, asked=asked)
+    reason = waits.get(row)
+    assert reason is not None
+    assert (reason.label, waits.is_certain(row)) == (said, are_certain)
+
+
+def _waits_of_one(
+    folder: Path,
+    at_ms: Mapping[str, int],
+    *,
+    starts_ms: int,
+    began_ms: int | None = None,
+    asked: Mapping[str, float] | None = None,
+) -> tuple[WaitReasons, int]:
+    """Return what the only call of a session waited for, and the row of its attempt.
+
+    Args:
+        at_ms: When it entered which state.
+        starts_ms: When the span of its attempt starts.
+        began_ms: When the process that ran it began, if its file tells.
+        asked: The resources that it asks for.
+    """
+    task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
-    about: dict[str, Any] = {"start": 4_500_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
-    (tmp_path / "7.txt").write_bytes(file_of([call]))
-    began_ms = (EPOCH_NS + second) // 1_000_000
-    worker = file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)])
-    (tmp_path / f"node-9-{began_ms}.jsonl").write_bytes(worker)
-    states = {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS + 4 * second, "8": EPOCH_NS + 4 * second}
-    line = json.loads(line_of(task, states))
-    line["event_data"]["task_info"]["required_resources"] = asked
-    (tmp_path / "event_EXPORT_TASK_7.log").write_text(json.dumps(line) + "\n")
-    store = load_store(tmp_path)
+    about: dict[str, Any] = {"start": 1_000 * starts_ms, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (folder / "7.txt").write_bytes(file_of([call]))
+    name = "9.txt" if began_ms is None else f"node-9-{EPOCH_NS // 1_000_000 + began_ms}.jsonl"
+    (folder / name).write_bytes(file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)]))
+    states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at_ms.items()}
+    (folder / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, asked=asked))
+    store = load_store(folder)
     (row,) = calls_of(store).first_attempts.tolist()
-    found = AllAttempts(store).reasons_of([row]).parts_of(row)
-    assert {kind: round(ns / 1_000_000) for kind, ns in found.items()} == parts
+    return AllAttempts(store).reasons_of([row]), row
 
 
 @pytest.mark.parametrize(
@@ -721,6 +766,28 @@ def test_what_has_not_run_waits_for_what_comes_next(
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
     assert told.text == text
+
+
+def test_what_a_placement_group_holds_is_no_resource_of_a_node(tmp_path: Path) -> None:
+    """Ray asks for it twice, of one bundle and of any, and for the bundle; nodes begin without it."""
+    task, group = "35" * 8 + "0a" * 16, "0a" * 18
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = Builder().span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    asked = {
+        f"{name}_group_{of}{group}": amount for name, amount in (("CPU", 2), ("bundle", 0.001)) for of in ("", "1_")
+    }
+    line = line_of(task, {"1": EPOCH_NS, "2": EPOCH_NS}, asked=asked)
+    node = {"node_id": b64encode(bytes.fromhex(NODE)).decode(), "resources_total": {"CPU": 4}, "state": "ALIVE"}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (tmp_path / "event_EXPORT_NODE.log").write_text(
+        json.dumps({"source_type": "EXPORT_NODE", "event_data": node}) + "\n"
+    )
+    store = load_store(tmp_path)
+    assert store.ray is not None
+    assert store.ray.nodes
+    (told,) = told_outcomes(store, [0]).values()
+    assert told.text == "waits for a worker or 2 CPUs of its placement group"
 
 
 @pytest.mark.parametrize(

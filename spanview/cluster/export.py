@@ -141,7 +141,7 @@ def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
         store = store_of(joined, reader)
         numbers = np.unique(joined.columns["source"]).tolist()
         taken = range(len(store.spans)) if job.selection.is_everything else job.selection.rows(store)
-        *known, facts = known_by_trees(store, taken)
+        *known, facts = known_by_trees(store, taken, forks=False)
         own, warnings, waits, on_path = map(np.array, (*known, facts.waits_ns, facts.on_path_ns))
         decided = rows_of(store, numbers, joined.packed).with_columns(
             self_time_ns=own, of_trees=warnings, waits_ns=waits, on_path_ns=on_path

@@ -58,7 +58,7 @@ def jsonl_chunks(
     forks: bool = True,
 ) -> Iterator[bytes]:
     """Yield spans in the order of their rows as lines of JSON, some at a time; `known` is of `known_by_trees`."""
-    own, warnings, facts = known or known_by_trees(store, rows)
+    own, warnings, facts = known or known_by_trees(store, rows, forks=forks)
     trace_of, table, alike = store.spans.trace, store.trace_table, None
     if are_many(store, len(rows)):
         from spanview.exports.alike_texts import AlikeTexts
@@ -81,13 +81,15 @@ def jsonl_chunks(
     return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose, forks=forks)
 
 
-def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int], TreeFacts]:
+def known_by_trees(
+    store: Store, rows: Sequence[int], *, forks: bool = True
+) -> tuple[array[int], array[int], TreeFacts]:
     """Return for each row of the table its self time, more than 63 bits for none, the warnings of its tree, and facts.
 
     A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """
     spans = store.spans
-    facts = TreeFacts.of(store, [*dict.fromkeys(map(spans.trace.__getitem__, rows))])
+    facts = TreeFacts.of(store, [*dict.fromkeys(map(spans.trace.__getitem__, rows))], forks=forks)
     if not store.is_growing and len(rows) * _AT_ONCE >= len(spans):
         from spanview.analysis.walk import of_all
 

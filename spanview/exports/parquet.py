@@ -69,7 +69,7 @@ def messages_of(
     store: Store, traces: Sequence[int], lose: Callable[[str], None], *, forks: bool = True
 ) -> Iterator[bytes]:
     """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file."""
-    walked, facts = walk(store, np.array(traces, np.int64)), TreeFacts.of(store, traces)
+    walked, facts = walk(store, np.array(traces, np.int64)), TreeFacts.of(store, traces, forks=forks)
     # With its first array it imports pandas, where that is: here, rather than in each process.
     arrow().array([])
 

@@ -50,7 +50,7 @@ def written(
         forks: Whether other processes may be forked; False where this one is one of many already.
     """
     prefix, has_text = b"", False
-    for pieces in in_shares(shares, write, lose) if forks else (gathered(write(share, lose)) for share in shares):
+    for pieces in in_shares(shares, write, lose, forks=forks):
         for piece in filter(None, pieces):
             yield prefix + piece
             prefix = b""
@@ -58,10 +58,13 @@ def written(
         prefix = between if has_text else b""
 
 
-def in_shares(shares: Sequence[Sequence[int]], write: Write, lose: Lose) -> Iterator[Iterator[bytes]]:
-    """Yield for each share the pieces of its text; they are to be taken before the next share."""
+def in_shares(
+    shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, forks: bool = True
+) -> Iterator[Iterator[bytes]]:
+    """Yield for each share the pieces of its text, which are to be taken before the next share; the rest as above."""
     # A process that has threads isn't forked.
-    count = process_count(len(shares)) if len(shares) >= _FORK_SHARES and active_count() == 1 else 1
+    forks = forks and len(shares) >= _FORK_SHARES and active_count() == 1
+    count = process_count(len(shares)) if forks else 1
     workers: list[_Worker] = []
     try:
         if count > 1:

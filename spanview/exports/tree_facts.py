@@ -12,18 +12,20 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.exports.shares import in_shares
+from spanview.formats.tags import ignore_loss
 from spanview.index.memory import without_collector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.index.store import Store
 
 _ON_PATH: Final = b',"on_critical_path":true'
 NO_WAIT: Final = -1
-_SHARE_SPANS: Final = 200_000
-"""Spans whose paths are found at a time: it takes some hundred bytes for each."""
+_SHARE_SPANS: Final = 16_384
+"""Spans of a share whose paths are found at a time: with fewer it takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,8 @@ class TreeFacts:
     """What attempts waited for, where Ray's own events say so."""
 
     @classmethod
-    def of(cls, store: Store, traces: Sequence[int]) -> TreeFacts:
-        """Return what is known of the spans of some traces."""
+    def of(cls, store: Store, traces: Sequence[int], *, forks: bool = True) -> TreeFacts:
+        """Return what is known of the spans of some traces; `forks` as in `written`."""
         import numpy as np
 
         from spanview.analysis.critical import times_on_paths
@@ -49,14 +51,21 @@ class TreeFacts:
 
         size = len(store.spans.next_row)
         of_rows, on_path = np.full(size, NO_WAIT, np.int64), np.zeros(size, np.int64)
+        shares = [*store.trace_table.shares(traces, _SHARE_SPANS)]
+
+        def write(share: Sequence[int], _: object) -> Iterator[bytes]:
+            """Yield rows, and both columns of them."""
+            forest = forest_of(store, share)
+            waits, are_there = waits_in(forest), forest.rows < size
+            are_known = have_waited(forest, waits) & (waits < 2**63)
+            columns = forest.rows, np.where(are_known, waits.astype(np.int64), NO_WAIT), times_on_paths(forest, share)
+            yield np.stack([column[are_there].astype(np.int64) for column in columns]).tobytes()
+
         # It makes many lists, and no circle of them.
         with without_collector():
-            for share in store.trace_table.shares(traces, _SHARE_SPANS):
-                forest = forest_of(store, share)
-                waits, are_there = waits_in(forest), forest.rows < size
-                known = have_waited(forest, waits) & are_there & (waits < 2**63)
-                of_rows[forest.rows[known]] = waits[known].astype(np.int64)
-                on_path[forest.rows[are_there]] = times_on_paths(forest, share)[are_there]
+            for pieces in in_shares(shares, write, ignore_loss, forks=forks):
+                rows, *known = np.frombuffer(b"".join(pieces), np.int64).reshape(3, -1)
+                of_rows[rows], on_path[rows] = known
         told = KnownCalls(store).told_waits
         return cls(array("q", of_rows.tobytes()), array("q", on_path.tobytes()), told)
 

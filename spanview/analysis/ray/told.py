@@ -16,9 +16,10 @@ a call of an actor             made ──arguments──▶ ready ──creatio
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
 A worker loads the function, what traces it, and its arguments between `runs` and the span's start. One that had begun
-before the call may still have been starting, or waited for room: that is only likely. What is left, as handing over a
-call, is unknown, as is a moment before an actor runs it that is seen to run nothing else. What has not run yet waits
-for what comes next; what has neither finished nor failed runs, as far as Ray has written.
+before the call may still have been starting, even when it was sent there, or waited for room: that is only likely.
+What is left, as handing over a call, is unknown, as is a moment before an actor runs it that is seen to run nothing
+else. What has not run yet waits for what comes next; what has neither finished nor failed runs, as far as Ray has
+written.
 """
 
 from __future__ import annotations

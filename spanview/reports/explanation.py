@@ -44,6 +44,7 @@ from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_en
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
+from spanview.analysis.ray.workers import process_name
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import CANCELLED, Part, part_of_name, request_id_of, seen_requests, serve_requests
 from spanview.analysis.silent import failed_by_status, failure_in
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -685,9 +687,20 @@ class _Explanation:
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
+            same = forest.rows[order[places[names[order[places]] == number]]]
+            text += self._all_in_one_process(same, forest.rows[order[names[order] == number]])
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
+
+    def _all_in_one_process(self, unusual: Places, rows: Places) -> str:
+        """Return in a clause that unusual spans are all of their name that one process ran; empty where they aren't."""
+        processes = copy_of(self._spans.process)
+        (process, *others), of_name = np.unique(processes[unusual]).tolist(), processes[rows]
+        if others or len(unusual) == 1 or (of_name == process).sum() > len(unusual) or (of_name == process).all():
+            return ""
+        where = sanitise(process_name(self._store.processes, process), _MAX_MESSAGE)
+        return f"; all {len(unusual):,} that process {where} ran took {_UNUSUAL_TIMES} times the median or more"
 
     # -- what failed -------------------------------------------------------------------------------------------------
 

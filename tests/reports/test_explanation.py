@@ -538,6 +538,23 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: 
     assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
 
 
+@pytest.mark.parametrize(("quick", "is_said"), [(0, True), (1, False)])
+def test_a_process_that_is_slow_is_named(tmp_path: Path, quick: int, *, is_said: bool) -> None:
+    """Where all spans of a name took long that it ran, and others didn't."""
+    build = Builder()
+
+    def ran(first: int, durations: Iterable[int]) -> bytes:
+        return file_of(
+            [build.span("resize", trace=trace, span=1, duration=ms) for trace, ms in enumerate(durations, first)]
+        )
+
+    (tmp_path / "7.txt").write_bytes(ran(1, [100] * 9))
+    (tmp_path / "9.txt").write_bytes(ran(20, [900, 1_000, *[100] * quick]))
+    (said,) = texts(explained(str(tmp_path)), "unusual")
+    assert said.startswith("resize itself took 1 ms, 10 times its median of 100 µs")
+    assert said.endswith("; all 2 that process 9 ran took 3 times the median or more") is is_said
+
+
 def test_a_request_that_no_replica_has_begun(tmp_path: Path) -> None:
     """It was in the queue until its time was over; of that nothing else is seen."""
     build, own = Builder(), {"app": "shop", "deployment": "Cart"}

@@ -127,14 +127,19 @@ class ByteSearch:
         """Return the verdicts on records of the SDK, each of which has the key at one offset."""
         verdicts = np.full(len(records), UNKNOWN, np.uint8)
         values = keys + len(self._key) + len(b": ")
-        fit = _counts(_places_of(buffer, ord("{")), block)[records] == _BRACES
-        fit &= _matches_at(buffer, values - len(b": "), b": ") & (buffer[np.maximum(keys - 1, 0)] != ord("\\"))
+        fit = _matches_at(buffer, values - len(b": "), b": ") & (buffer[np.maximum(keys - 1, 0)] != ord("\\"))
         if self._is_equal:
-            # Of texts, the bytes decide; the others may be numbers that are equal.
+            # Of texts, the bytes decide, wherever the key is; the others may be numbers that are equal.
             are_texts = fit & (buffer[values] == ord('"'))
-            are_same = _matches_at(buffer, values[are_texts], b'"' + self._value + b'"')
-            verdicts[are_texts] = np.where(are_same, YES, NO)
-            fit &= ~are_texts
+            are_same = are_texts & _matches_at(buffer, values, b'"' + self._value + b'"')
+            verdicts[are_texts & ~are_same] = NO
+            fit &= are_same | ~are_texts
+        if not fit.any():
+            return verdicts
+        fit &= _counts(_places_of(buffer, ord("{")), block)[records] == _BRACES
+        if self._is_equal:
+            verdicts[fit & are_same] = YES
+            fit &= ~are_same
         data = block.data or b""
         verdicts[fit] = [self._verdict(_VALUE.match(data, offset)) for offset in values[fit].tolist()]
         return verdicts

@@ -46,7 +46,15 @@ from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.ray.workers import process_name
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import CANCELLED, Part, part_of_name, request_id_of, seen_requests, serve_requests
+from spanview.analysis.serve.requests import (
+    CANCELLED,
+    Failure,
+    Part,
+    part_of_name,
+    request_id_of,
+    seen_requests,
+    serve_requests,
+)
 from spanview.analysis.silent import failed_by_status, failure_in
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
@@ -106,6 +114,8 @@ _LEAST_FOR_P95: Final = 20
 """Requests from which on their percentiles say something."""
 _LEAST_USUAL: Final = 5
 """Spans of a name from which on something is usual for it."""
+_TIMED_OUT: Final = "408"
+"""The status of a request for which Serve's time was over."""
 _UNUSUAL_TIMES: Final = 3
 """As many times the median are unusual."""
 _MOST_FAILING: Final = 60
@@ -447,6 +457,7 @@ class _Explanation:
         asked = [request for request in requests if self._is_asked(request.rows[0])]
         groups = [group for group in serve_groups(self._store, requests=asked) if group.sums.total]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
+        have_replicas = {(one.key.app, one.key.deployment) for one in requests if Part.REPLICA in one.parts}
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
         for group in islice(groups, most):
             if group.sums.total < _LEAST_SHARE * whole:
@@ -459,18 +470,21 @@ class _Explanation:
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before their replica had begun any: it may have been starting"
                 text += f"; {duration(early_ns)} {early}"
-            certainty, unbegun = Certainty.CERTAIN, [*filter(None, map(self._routed_to_nobody, group.requests))]
+            is_seen = (group.key.app, group.key.deployment) in have_replicas
+            unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
+            certainty = Certainty.CERTAIN
             if sum(unbegun) >= _LEAST_SHARE * group.sums.total:
                 which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
                 text += f"; no replica is seen to have begun {which}, likely in the queue for {duration(sum(unbegun))}"
             more = "stats --by serve-request"
             yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
 
-    def _routed_to_nobody(self, request: Request) -> int:
-        """Return how long a request was routed that no replica is seen to have begun."""
+    def _given_up_unbegun(self, request: Request) -> int:
+        """Return how long a request was routed until it was given up, where no replica is seen to have begun it."""
         rows, spans = dict(zip(request.parts, request.rows, strict=True)), self._spans
-        row = None if Part.REPLICA in rows or request.total_ns is None else rows.get(Part.ROUTE)
-        return 0 if row is None else spans.end_ns[row] - spans.start_ns[row]
+        is_given_up = request.failure is Failure.CANCELLED or request.key.status == _TIMED_OUT
+        row = rows.get(Part.ROUTE) if is_given_up and request.total_ns is not None else None
+        return 0 if row is None or Part.REPLICA in rows else spans.end_ns[row] - spans.start_ns[row]
 
     def _queued_before_any(self, request: Request) -> int:
         """Return how long a request was in the queue before its replica had begun its first one."""
@@ -565,7 +579,7 @@ class _Explanation:
             text, certainty = stretch_text(stretch, self._short_names), sure
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
-                text += f", {self._causes_of(stretch) or reason_text(self._store, reason)}"
+                text += f", {self._causes_of(reason, stretch) or reason_text(self._store, reason)}"
                 if reason.row != NO_ROW:
                     text += self._waited_too(reason, stretch) or self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
@@ -581,11 +595,12 @@ class _Explanation:
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
 
-    def _causes_of(self, wait: PathStretch) -> str:
+    def _causes_of(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what a wait was for in parts, where of none it is known that it was most; else empty."""
-        waits = self._known.attempts.reasons_of([wait.row])
-        reason, parts, step = waits.get(wait.row), waits.parts_of(wait.row), last_digit(wait.ns)
-        if reason is None or reason.is_known or not reason.is_certain or nearest(sum(parts.values()) - wait.ns, step):
+        if reason.is_known or not reason.is_certain:
+            return ""
+        parts, step = self._known.attempts.reasons_of([wait.row]).parts_of(wait.row), last_digit(wait.ns)
+        if nearest(sum(parts.values()) - wait.ns, step):
             return ""
         return causes_text(parts.items(), step, len(parts), is_certain=True)
 
@@ -687,17 +702,17 @@ class _Explanation:
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
-            same = forest.rows[order[places[names[order[places]] == number]]]
-            text += self._all_in_one_process(same, forest.rows[order[names[order] == number]])
+            text += self._all_in_one_process(number, forest.rows[order[places[names[order[places]] == number]]])
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
 
-    def _all_in_one_process(self, unusual: Places, rows: Places) -> str:
+    def _all_in_one_process(self, name: int, unusual: Places) -> str:
         """Return in a clause that unusual spans are all of their name that one process ran; empty where they aren't."""
-        processes = copy_of(self._spans.process)
-        (process, *others), of_name = np.unique(processes[unusual]).tolist(), processes[rows]
-        if others or len(unusual) == 1 or (of_name == process).sum() > len(unusual) or (of_name == process).all():
+        processes, names = copy_of(self._spans.process), copy_of(self._spans.name)
+        (process, *others), size = np.unique(processes[unusual]).tolist(), min(len(processes), len(names))
+        of_name = processes[:size][names[:size] == name] == process
+        if others or len(unusual) == 1 or of_name.sum() > len(unusual) or of_name.all():
             return ""
         where = sanitise(process_name(self._store.processes, process), _MAX_MESSAGE)
         return f"; all {len(unusual):,} that process {where} ran took {_UNUSUAL_TIMES} times the median or more"
@@ -737,7 +752,8 @@ class _Explanation:
         for row, why in self._known.reasons_among(filter(self._is_asked, calls.without_attempt)).items():
             if why.has_failed:
                 self._add(groups, row, _failed_text(why.text), why.certainty)
-                follow |= {row} if why.follows_failure else set()
+                if why.follows_failure:
+                    follow.add(row)
         for row in filter(self._is_asked, calls.told_failures):
             self._add(groups, row, calls.told_failures[row].failed_text)
         asked = filter(self._is_asked, self._unended)

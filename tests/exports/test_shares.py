@@ -13,6 +13,10 @@ from typing import Final
 
 import pytest
 
+from spanview.exports import shares, tree_facts
+from spanview.exports.jsonl import known_by_trees
+from spanview.sources.loading import load_store
+
 ROOT: Final = Path(__file__).parents[2]
 SCRIPT: Final = """
 import os, signal, sys
@@ -72,3 +76,19 @@ def test_any_number_of_processes(form: str) -> None:
     times = 2 if form in {"trace_tree", "jsonl"} else 1
     forked = ["1  0", f"2  {2 * times}", f"3  {3 * times}", f"3 killed {3 * times}", "3 scarce 1"]
     assert run.stdout.splitlines() == forked
+
+
+def test_where_nothing_is_to_be_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a task of a cluster, also while it is found out what only trees show."""
+
+    def fork(*_: object) -> None:
+        raise AssertionError("forked")
+
+    monkeypatch.setattr(shares, "active_count", lambda: 1)
+    monkeypatch.setattr(shares, "process_count", lambda _: 2)
+    monkeypatch.setattr(shares, "_Worker", fork)
+    monkeypatch.setattr(tree_facts, "_SHARE_SPANS", 1)
+    store = load_store(ROOT / "fixtures" / "serve" / "spans")
+    known_by_trees(store, store.rows_in_order(), forks=False)
+    with pytest.raises(AssertionError, match="forked"):
+        known_by_trees(store, store.rows_in_order())

@@ -538,37 +538,39 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: 
     assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
 
 
-@pytest.mark.parametrize(("quick", "is_said"), [(0, True), (1, False)])
-def test_a_process_that_is_slow_is_named(tmp_path: Path, quick: int, *, is_said: bool) -> None:
-    """Where all spans of a name took long that it ran, and others didn't."""
+@pytest.mark.parametrize(("others", "is_said"), [([], True), ([100], False), ([None], False)])
+def test_a_process_that_is_slow_is_named(tmp_path: Path, others: list[int | None], *, is_said: bool) -> None:
+    """Where all spans of a name took long that it ran, and others didn't; of one without an end nobody knows."""
     build = Builder()
 
-    def ran(first: int, durations: Iterable[int]) -> bytes:
+    def ran(first: int, durations: Iterable[int | None]) -> bytes:
         return file_of(
             [build.span("resize", trace=trace, span=1, duration=ms) for trace, ms in enumerate(durations, first)]
         )
 
     (tmp_path / "7.txt").write_bytes(ran(1, [100] * 9))
-    (tmp_path / "9.txt").write_bytes(ran(20, [900, 1_000, *[100] * quick]))
+    (tmp_path / "9.txt").write_bytes(ran(20, [900, 1_000, *others]))
     (said,) = texts(explained(str(tmp_path)), "unusual")
     assert said.startswith("resize itself took 1 ms, 10 times its median of 100 µs")
     assert said.endswith("; all 2 that process 9 ran took 3 times the median or more") is is_said
 
 
-def test_a_request_that_no_replica_has_begun(tmp_path: Path) -> None:
-    """It was in the queue until its time was over; of that nothing else is seen."""
+@pytest.mark.parametrize(("status", "is_seen", "is_said"), [(408, True, True), (200, True, False), (408, False, False)])
+def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, *, is_seen: bool, is_said: bool) -> None:
+    """It was in the queue until it was given up; one that was answered, or of files without replicas, lacks a span."""
     build, own = Builder(), {"app": "shop", "deployment": "Cart"}
     spans = list[Any]()
     for trace, lasted in enumerate((5_000, 40), 1):
-        about: dict[str, Any] = {"trace": trace, "attributes": own}
+        about: dict[str, Any] = {"trace": trace, "attributes": own | {"http.status_code": str(status)}}
         spans.append(build.span("proxy_http_request Cart GET ", span=1, start=0, duration=lasted + 40, **about))
         spans.append(build.span("route_to_replica Cart __call__", span=2, parent=1, start=10, duration=lasted, **about))
-    spans.append(build.span("replica_handle_request Cart __call__", trace=2, span=3, parent=2, start=20, duration=20))
-    (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(spans))
+    replica = build.span("replica_handle_request Cart __call__", trace=2, span=3, parent=2, start=20, duration=20)
+    (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of([*spans, *[replica] * is_seen]))
     document = explained(str(tmp_path), "--by", "serve")
     (row,) = (row for row in document["rows"] if "2 requests" in row["text"])
-    assert row["text"].endswith("; no replica is seen to have begun 1 of them, likely in the queue for 5 ms")
-    assert row["certainty"] == "likely"
+    unbegun = "; no replica is seen to have begun 1 of them, likely in the queue for 5 ms"
+    assert row["text"].endswith(unbegun) is is_said
+    assert row["certainty"] == ("likely" if is_said else "certain")
 
 
 @pytest.mark.parametrize("is_first", [True, False])

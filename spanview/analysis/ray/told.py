@@ -279,7 +279,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method, began = kind == _METHOD, shown.began
     is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & shown.are_first)
-    asks_more = _ask_more(tasks)[found]
+    asks_more = _ask_more(tasks, found)
     is_started = (
         is_first & ~is_method & ~asks_more & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     )
@@ -339,11 +339,11 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     )
 
 
-def _ask_more(tasks: RayTasks) -> Flags:
+def _ask_more(tasks: RayTasks, found: Places) -> Flags:
     """Tell which attempts ask for more than CPUs: for these Ray starts a worker before the rest is free."""
     asked = [text.split(", ") for text in tasks.resources.texts]
     are_more = np.array([any(part and not part.endswith(" CPU") for part in parts) for parts in asked])
-    ask_more: Flags = are_more[tasks["resources"]]
+    ask_more: Flags = are_more[tasks["resources"][found]]
     return ask_more
 
 

@@ -163,14 +163,14 @@ class WaitReasons:
     def at_last(self, row: int, ns: int) -> WaitReason | None:
         """Return what an attempt waited for in the last nanoseconds of its wait; None where that isn't known.
 
-        Where it is only likely, nobody knows when what waited for something else did so: it counts as all at last.
+        Where it is only likely, nobody knows when it waited for something else: as if all of that had been at last.
         """
         reason = self.get(row)
         if reason is None:
             return None
         if not (reason.is_certain or reason.is_whole):
             parts = self.parts_of(row)
-            others_ns = sum(parts.values()) - parts[reason.waited_for]
+            others_ns = sum(parts.values()) - parts.get(reason.waited_for, 0)
             return reason if reason.is_known and 2 * (ns - others_ns) >= ns else None
         (parts,), _ = self.last_parts(np.array([row]), np.array([ns]))
         number = int(parts.argmax())

@@ -29,7 +29,11 @@ _MAIN, _SEND, _CALL, _AWAIT, _JOB = range(1, 6)
 
 
 def store_with(
-    *others: tuple[str, str, int, int, float, float], since: float = 20, until: float = 1003, parent: int = _MAIN
+    *others: tuple[str, str, int, int, float, float],
+    since: float = 20,
+    until: float = 1003,
+    parent: int = _MAIN,
+    root: str = "main",
 ) -> Store:
     """Return a store of the drawing.
 
@@ -38,10 +42,11 @@ def store_with(
         since: When the span starts that awaits, or does not.
         until: When it ends.
         parent: What it is below.
+        root: What the root is called.
     """
     build = Builder()
     spans: list[tuple[str, str, int, int | None, float, float]] = [
-        ("1.txt", "main", _MAIN, None, 0, 1300),
+        ("1.txt", root, _MAIN, None, 0, 1300),
         ("1.txt", "send", _SEND, _MAIN, 10, 20),
         ("1.txt", _CALLED, _CALL, _SEND, 12, 14),
         ("1.txt", "await", _AWAIT, parent, since, until),
@@ -131,9 +136,11 @@ def test_calls_of_others() -> None:
     assert hits(store_with(parent=_JOB)) == []
 
 
-def reasons_with(*others: tuple[str, str, int, int, float, float], until: float = 1003) -> list[str]:
+def reasons_with(
+    *others: tuple[str, str, int, int, float, float], until: float = 1003, root: str = "main"
+) -> list[str]:
     """Return why the path of the drawing isn't sure; one tree and a forest of three agree on that and on stretches."""
-    store = store_with(*others, until=until)
+    store = store_with(*others, until=until, root=root)
     alone = paths_in(Trees.alone(store.tree(0)), store.names)
     trees, _ = trees_of(forest_of(store), [0])
     together = paths_in(trees, store.names)
@@ -145,6 +152,7 @@ def reasons_with(*others: tuple[str, str, int, int, float, float], until: float 
 def test_what_nobody_may_have_awaited() -> None:
     """Where a caller works on when its call has ended, nobody knows whether it awaited that."""
     assert reasons_with(until=20) == ["main may not have awaited job"]
+    assert reasons_with(until=20, root="GET ") == ["GET may not have awaited job"]
     assert reasons_with(("1.txt", "rest", 9, _MAIN, 1000.5, 1300), until=20) == [""]
     # Less than a twentieth of the path is let pass.
     late = ("1.txt", _CALLED, 6, _MAIN, 1232, 1234), ("2.txt", _RAN, 7, 6, 1240, 1290)

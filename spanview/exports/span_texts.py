@@ -6,7 +6,7 @@ what the columns hold           a layout with that filled in
 attributes                      decoded and encoded
 events, links, resource         decoded and encoded once for all records with the same end
 
-That is the quick way, of the records that `known_records` cuts. Every other span goes the general way, by `Store.span`.
+That is the quick way, of the records that `known_records` cuts. Every other span goes the general way, by `spans_at`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from spanview.formats.tags import ignore_loss
 from spanview.index.blocks import batches, read_records
 from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
 from spanview.index.table import NUMPY_FROM_SPANS
+from spanview.index.whole_spans import spans_at
 from spanview.model.problems import Warnings
 from spanview.model.span import Span
 
@@ -82,12 +83,12 @@ class SpanTexts:
         """
         if not rows:
             return []
-        dumps, texts = orjson.dumps, list[bytes]()
+        dumps, texts = orjson.dumps, list[bytes | None]()
         columns, records = self._known.columns(rows), read_records(self._store, rows)
         parts = self._known.parts(records, columns)
         last: tuple[int, Tail | None] = -1, None
-        of_trees = zip(rows, own, warnings, strict=True)
-        for (row, own_time, warned), part, of_columns in zip(of_trees, parts, zip(*columns, strict=True), strict=True):
+        of_trees = zip(own, warnings, strict=True)
+        for (own_time, warned), part, of_columns in zip(of_trees, parts, zip(*columns, strict=True), strict=True):
             if part is not None:
                 layout, _, span_id, parent_id, start_text, end_text, start, end, source, offset, length = of_columns
                 text, attributes, tail = part
@@ -103,8 +104,14 @@ class SpanTexts:
                         of_span = span_id, parent_id, start_text, end_text, end - start, own_time
                         texts.append(layout.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
                         continue
-            texts.append(dumps_span(span_value(self._store.span(row), own_time, Warnings(warned)), self._lose)[1:-1])
-        return texts
+            texts.append(None)
+        others = spans_at(
+            self._store, [row for row, text in zip(rows, texts, strict=True) if text is None], self._known
+        )
+        return [
+            dumps_span(span_value(next(others), own_time, Warnings(warned)), self._lose)[1:-1] if text is None else text
+            for text, own_time, warned in zip(texts, own, warnings, strict=True)
+        ]
 
     def _tail(self, source: int, tail: Tail) -> bytes:
         """Return what an object has from its events to its file."""

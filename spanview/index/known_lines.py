@@ -10,36 +10,32 @@ list. Of a usual one, only what the columns don't have is looked at. A line so d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.formats.decoder import decode_details
+from spanview.formats.foreign import details_of
 from spanview.formats.jsontext import BadJsonError, loads_exact
 from spanview.formats.otlp import read as otlp
-from spanview.formats.otlp.fields import MESSAGES, FieldKind
-from spanview.formats.otlp.values import UINT32, Reader
-from spanview.formats.rows import SpanDetails
+from spanview.formats.rows import ignore_part
 from spanview.formats.usual import NOWHERE
-from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, parse_id
 
 if TYPE_CHECKING:
-    from spanview.model.span import Span
+    from spanview.formats.otlp.read import SharedParts
+    from spanview.formats.rows import SpanDetails
 
 _SPANS: Final = b'"spans":['
 TAIL: Final = b"]}]}]}"
 """What such a line ends with, after its only span."""
 _MAX_KEPT: Final = 1024
 _MAX_HEAD_BYTES: Final = 16 * 1024
-_RARE: Final = frozenset((FieldKind.MESSAGES, FieldKind.TRACE_STATE, FieldKind.COUNT))
-_USUAL: Final = frozenset(field.name for field in MESSAGES["Span"] if field.kind not in _RARE)
-"""Fields of a span that has no events, links, counts or trace state."""
 
 
 class KnownLines:
     """Decodes records, and remembers the heads of their lines."""
 
     def __init__(self) -> None:
-        self._without_span: dict[bytes, Span | None] = {}
-        """By head, a span with its resource and scope, and nothing else; None for a head of another kind."""
+        self._without_span: dict[bytes, SharedParts | None] = {}
+        """By head, what spans have in common that follow it; None for a head of another kind."""
 
     def details(self, record: bytes) -> SpanDetails | None:
         """Return what the columns don't have of the span that a record holds, as `decode_details` does."""
@@ -49,11 +45,9 @@ class KnownLines:
                 span = loads_exact(record[len(head) : -len(TAIL)])
             except BadJsonError:
                 return decode_details(record)
-            known = self._without_span[head]
-            assert known is not None  # noqa: S101 - it has a usual head
-            details = _usual_details(span, known) if isinstance(span, dict) else None
-            if details is not None:
-                return details
+            shared = self._without_span[head]
+            if isinstance(span, dict) and shared is not None:
+                return details_of(otlp.span_of(span, shared, NOWHERE))
         return decode_details(record)
 
     def head(self, record: bytes) -> bytes | None:
@@ -69,34 +63,14 @@ class KnownLines:
     def _note(self, head: bytes) -> None:
         if len(self._without_span) >= _MAX_KEPT:
             self._without_span.clear()
-        self._without_span[head] = _span_without_fields(head + b"{}" + TAIL)
+        self._without_span[head] = _shared_in(head + b"{}" + TAIL)
 
 
-def _span_without_fields(line: bytes) -> Span | None:
-    """Return the only span of a line, if it has no fields, and the line is as it is usual; else None."""
+def _shared_in(line: bytes) -> SharedParts | None:
+    """Return what the only span of a line has beside it, if it has no fields, and the line is as it is usual."""
     try:
-        document = loads_exact(line)
-        (of_resource,) = document["resourceSpans"]
-        (of_scope,) = of_resource["scopeSpans"]
-        (span,) = otlp.spans_of(document, NOWHERE)
-    except (BadJsonError, KeyError, TypeError, ValueError):
+        (of_resource,) = otlp.of_resources(loads_exact(line), ignore_part)
+        (of_scope,) = otlp.of_scopes(of_resource, ignore_part)
+    except (BadJsonError, ValueError):
         return None
-    return span if of_scope["spans"] == [{}] else None
-
-
-def _usual_details(span: dict[str, Any], known: Span) -> SpanDetails | None:
-    """Return the details of a span's object, with the resource and scope of another; None where anything is unusual."""
-    flags, status, parent_id = span.get("flags", 0), span.get("status", {}), span.get("parentSpanId")
-    if not span.keys() <= _USUAL or type(flags) is not int or flags not in UINT32 or not isinstance(status, dict):
-        return None
-    message = status.get("message", "")
-    trace_id, span_id = parse_id(span.get("traceId"), TRACE_ID_DIGITS), parse_id(span.get("spanId"), SPAN_ID_DIGITS)
-    if UNUSABLE in (trace_id, span_id) or not isinstance(message, str):
-        return None
-    if parent_id is not None and parse_id(parent_id, SPAN_ID_DIGITS) == UNUSABLE:
-        return None
-    attributes = Reader().attributes(span.get("attributes"))
-    if otlp.SPAN_TYPE in attributes:
-        return None
-    extra = {"flags": flags} if flags else {}
-    return SpanDetails(trace_id, span_id, message or None, attributes, (), (), {}, known.resource, known.scope, extra)
+    return otlp.parts_of(of_resource, of_scope) if of_scope.get("spans") == [{}] else None

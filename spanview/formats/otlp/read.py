@@ -8,15 +8,16 @@ field that is null counts as absent. Unknown fields are ignored.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.formats.otlp.fields import ENUMS, FieldKind, extra_of, snake_case
+from spanview.formats.otlp.fields import ENUMS, MESSAGES, FieldKind, extra_of, snake_case
 from spanview.formats.otlp.values import UINT32, Reader, bytes_of, enum_number, field
 from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
-from spanview.model.span import Event, Link, Resource, Scope, Span, Status
+from spanview.model.span import STATUSES, Event, Link, Resource, Scope, Span, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,17 @@ RESOURCE_KEYS: Final = (
 _WRAPPERS: Final = ("trace", "result")
 """Keys of the document in responses of Tempo's and Jaeger's APIs."""
 _TIME_RANGE: Final = range(2**63)
+_TRACE_ID: Final = re.compile("(?!0+$)[0-9a-f]{32}")
+_SPAN_ID: Final = re.compile("(?!0+$)[0-9a-f]{16}")
+_TIME: Final = re.compile("[1-8][0-9]{0,18}")
+"""Of 63 bits."""
+_NOTHING: Final[dict[str, Any]] = {}
+_TEXT, _INTEGER = {str}, {int}
+_KINDS, _CODES = (range(len(ENUMS[kind][1])) for kind in (FieldKind.SPAN_KIND, FieldKind.STATUS_CODE))
+_RARE: Final = frozenset((FieldKind.MESSAGES, FieldKind.TRACE_STATE, FieldKind.COUNT))
+_USUAL: Final = frozenset(field.name for field in MESSAGES["Span"] if field.kind not in _RARE)
+"""Fields of a span that has no events, links, counts or trace state."""
+_OF_STATUS: Final = frozenset(field.name for field in MESSAGES["Status"])
 SPAN_TYPE: Final = "logfire.span_type"
 """An attribute of Logfire's, which says of pending spans that they are that."""
 _PENDING: Final = "pending_span"
@@ -141,6 +153,56 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
 
 def span_of(span: Mapping[str, Any], shared: SharedParts, source: Source) -> Span:
     """Return one span; what is unusable in it is left out, or shown as text, and marked."""
+    return _usual(span, shared, source) or _of_any_kind(span, shared, source)
+
+
+def _usual(span: Mapping[str, Any], shared: SharedParts, source: Source) -> Span | None:
+    """Return a span that is written as nearly all are, twice as quick; None for another one."""
+    get: Callable[..., Any] = span.get
+    trace_id, span_id, parent_id = get("traceId"), get("spanId"), get("parentSpanId") or None
+    name, start, end = get("name"), get("startTimeUnixNano"), get("endTimeUnixNano")
+    kind, flags, status = get("kind", 0), get("flags", 0), get("status", _NOTHING)
+    if shared.is_malformed or not span.keys() <= _USUAL or type(status) is not dict or not status.keys() <= _OF_STATUS:
+        return None
+    code, message = status.get("code", 0), status.get("message", "")
+    if not (
+        {type(name), type(message), type(trace_id), type(span_id), type(start), type(end)} == _TEXT
+        and {type(kind), type(flags), type(code)} == _INTEGER
+        and _TRACE_ID.fullmatch(trace_id)
+        and _SPAN_ID.fullmatch(span_id)
+        and (parent_id is None or (type(parent_id) is str and _SPAN_ID.fullmatch(parent_id)))
+        and _TIME.fullmatch(start)
+        and _TIME.fullmatch(end)
+        and kind in _KINDS
+        and code in _CODES
+        and flags in UINT32
+    ):
+        return None
+    read = Reader()
+    attributes = read.attributes(get("attributes"))
+    if read.is_malformed or SPAN_TYPE in attributes:
+        return None
+    return Span(
+        trace_id,
+        span_id,
+        parent_id,
+        name,
+        kind - 1 if kind else None,
+        int(start),
+        int(end),
+        Status(code, message or None) if message else STATUSES[code],
+        attributes,
+        (),
+        (),
+        {},
+        shared.resource,
+        shared.scope,
+        {"flags": flags} if flags else {},
+        source,
+    )
+
+
+def _of_any_kind(span: Mapping[str, Any], shared: SharedParts, source: Source) -> Span:
     read = Reader()
     read.is_malformed = shared.is_malformed
     extra = _counts(read, span, "Span")

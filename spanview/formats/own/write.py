@@ -61,12 +61,13 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = ignore_loss)
     """Encode a span's object as strict JSON.
 
     The quick encoder silently writes NaN and infinities as null. So the nulls in its text are compared with those that
-    the span's own fields account for: if there are more, each value is checked.
+    the fields of the span, its resource and its scope account for: if there are more, each value is checked.
     """
     text = b""
     with suppress(orjson.JSONEncodeError):
         text = orjson.dumps(value, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
-        if text.count(_NULL) == [*value.values()].count(None):
+        parts = value, value.get("resource"), value.get("scope")
+        if text.count(_NULL) == sum([*part.values()].count(None) for part in parts if isinstance(part, dict)):
             return text
     losses = [sentence for part in parts_in(value) if (sentence := _lost_of(part))]
     for sentence in losses:

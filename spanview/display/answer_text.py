@@ -334,8 +334,8 @@ class _Line:
         return [queue for queue in part.queues if nearest(queue.ns, self._step)]
 
     def _meanwhile(self, meanwhile: Meanwhile, part: AnswerPart) -> str:
-        name, time = self._name(meanwhile.name), self._rounded(meanwhile.ns)
-        return meanwhile_text(meanwhile, name, time, is_same=meanwhile.name == part.longest)
+        is_same = meanwhile.name == part.longest
+        return meanwhile_text(meanwhile, self._name(meanwhile.name), self._rounded, is_same=is_same)
 
     def _causes(self, part: AnswerPart, most: int) -> str:
         """Return what all that waits was for, where several causes are certain; else empty."""

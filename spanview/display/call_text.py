@@ -12,7 +12,7 @@ from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.meanwhile import Meanwhile
@@ -25,6 +25,8 @@ NOT_YET_SEEN: Final = "not yet seen to run"
 
 
 _FEWEST_CAUSES: Final = 2
+_LEAST_RUN: Final = 0.1
+"""A call that has waited, and then ran for less than that part of it, is said to have waited alone."""
 _LEAST_SHARE: Final = 0.005
 """Of waiting; less would be 0%."""
 
@@ -103,14 +105,15 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
     return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting for {of_what})" if ns else "")
 
 
-def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
+def meanwhile_text(meanwhile: Meanwhile, name: str, write: Callable[[int], str], *, is_same: bool) -> str:
     """Return what went on while a call, perhaps of the same function, waited, as `meanwhile fetch ran 1.28 s`."""
     number, least = meanwhile.attempts, "at least " if meanwhile.is_least else ""
-    time = f"{least}{time}"
+    time = f"{least}{write(meanwhile.ns)}"
     if number > 1:
         there = " there" if meanwhile.is_there else ""
         return f"meanwhile {least}{number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"
     waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"
+    waited += f", and ran {write(meanwhile.ran_ns)}" if meanwhile.ran_ns > _LEAST_RUN * meanwhile.ns else ""
     return f"meanwhile {'another call of it' if is_same else name} {'waited' if waited else 'ran'} {time}{waited}"
 
 

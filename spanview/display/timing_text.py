@@ -113,7 +113,7 @@ def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, attempt: 
         return text
     called = short_names([meanwhile.name]).get(meanwhile.name, meanwhile.name)
     is_same = meanwhile.name == store.names.texts[store.spans.name[attempt]]
-    return f"{text}; {meanwhile_text(meanwhile, called, duration(meanwhile.ns), is_same=is_same)}"
+    return f"{text}; {meanwhile_text(meanwhile, called, duration, is_same=is_same)}"
 
 
 def _children(subject: SpanInTree, node: int) -> list[int]:

@@ -305,8 +305,12 @@ class _Explanation:
         if not self._traces:
             return
         if by:
-            yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
-            yield from self._failed()
+            asked = [*(self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED))]
+            failed = [*self._failed()]
+            if failed and not asked:
+                yield Statement(Topic.ABOUT, NOTHING[by], "check")
+            yield from asked
+            yield from failed
             yield from self._failed_without_error() if by == "ray" else self._answered_so()
             yield from (said for said in self._found(tell) if by == "ray" and said.topic is Topic.UNSEEN)
             return

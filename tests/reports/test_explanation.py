@@ -381,6 +381,15 @@ def test_mistakes_and_nothing_are_answered(tmp_path: Path, words: list[str], sta
     assert (done.status, said in done.notices) == (status, True), done
 
 
+@pytest.mark.parametrize("by", ["ray", "serve"])
+def test_what_was_asked_for_is_not_there_beside_failures(tmp_path: Path, by: str) -> None:
+    """It is said once more where something else has failed, which is told too."""
+    document = explained(folder_of(tmp_path, [Builder().span("get", status="ERROR")]), "--by", by)
+    (about,), (failed,) = texts(document, "about"), texts(document, "failed")
+    assert about.startswith({"ray": "no Ray calls here", "serve": "no Serve requests here"}[by])
+    assert failed.startswith("get failed")
+
+
 @pytest.mark.parametrize("has_attempt", [False, True])
 def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_attempt: bool) -> None:
     """Attempts that left no span are none that a sentence counts, and a call may have left no span of any."""

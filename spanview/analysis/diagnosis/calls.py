@@ -183,7 +183,7 @@ def unset_attempts(facts: Facts) -> Finding:
     told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts
     cut = [row for row in cut_off_among(facts.store, lasts[~facts.of_merged_runs[lasts]]) if row not in {*told}]
     found = {
-        "{} retried: ended by SIGTERM or sys.exit, or the result was lost": unset,
+        "{} retried: ended by SIGTERM or sys.exit, failed later as a generator, or the result was lost": unset,
         "{} cut off, as by ray.cancel, SIGTERM or sys.exit": cut,
         "{} a failure for the caller, as Ray says": told,
     }

@@ -16,7 +16,7 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
 comes first: all attempts of one function, whoever called them; then a wait for a new worker, or for an actor to be
-created.
+created, and what ran after it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
-_OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
+_OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.LOADING, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
 _FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.CREATION))
 """What is shown by an attempt that may have waited itself."""
@@ -63,6 +63,8 @@ class Meanwhile:
     """Whether only those count that the actor ran which the call waited for."""
     is_least: bool = False
     """Whether others have no end, which may have run then, too."""
+    ran_ns: int = 0
+    """How much of the wait one ran after it had waited."""
 
 
 def meanwhile_of(
@@ -103,12 +105,12 @@ def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: in
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran
-    chosen, waited_ns = _waiting(store, calls, earlier, since_ns, until_ns)
+    chosen, *times = _waiting(store, calls, earlier, since_ns, until_ns)
     reasons = attempts.reasons_of(chosen)
-    for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
+    for row, ns, ran_ns in zip(chosen.tolist(), *map(np.ndarray.tolist, times), strict=True):
         why = reasons.get(row)
         if why is not None and why.is_whole and why.waited_for in _OF_OTHERS:
-            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, why)
+            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, why, ran_ns=ran_ns)
     return None
 
 
@@ -128,8 +130,9 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
             if row != attempt and until_ns - begun_ns >= half_ns:
                 at_last = attempts.reasons_of([row]).at_last(row, until_ns - begun_ns)
                 reason = at_last or replace(reason, waited_for=WaitedFor.UNKNOWN)
-                shown = None if reason.is_known else _unexplained(store, attempts, row, begun_ns)
-                if shown is not None and shown.ns >= half_ns:
+                is_shown = reason.is_known and not (reason.waited_for in _FOLLOWED and cause == NO_ROW)
+                shown = None if is_shown else _unexplained(store, attempts, row, begun_ns)
+                if shown is not None and shown.ns + shown.ran_ns >= half_ns:
                     return shown
                 return Meanwhile(store.names.texts[spans.name[row]], until_ns - begun_ns, 1, reason)
             break
@@ -158,19 +161,25 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwh
     return Meanwhile(store.names.texts[most], covered[most], len(by_name[most]))
 
 
-def _waiting(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> tuple[Places, Places]:
-    """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long.
+def _waiting(
+    store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int
+) -> tuple[Places, Places, Places]:
+    """Return the first attempts of calls that waited and ran in at least half of a stretch, the longest first.
 
     Args:
         calls: The call of each attempt.
+
+    Returns:
+        Their rows, how long each waited, and how long it ran.
     """
     spans = store.spans
     order = np.lexsort((copy_of(spans.start_ns)[attempts], calls))
     calls, first = np.unique(calls[order], return_index=True)
     firsts = attempts[order][first]
     submitted, starts = copy_of(spans.end_ns)[calls], copy_of(spans.start_ns)[firsts]
-    waited = starts - np.maximum(submitted, since_ns)
     is_over = (submitted != NO_TIME) & (starts <= until_ns)
-    chosen = np.flatnonzero(is_over & (2 * waited >= until_ns - since_ns))
-    chosen = chosen[np.argsort(-waited[chosen], kind="stable")]
-    return firsts[chosen], waited[chosen]
+    waited = starts - np.maximum(submitted, since_ns)
+    ran = np.clip(copy_of(spans.end_ns)[firsts], starts, np.maximum(starts, until_ns)) - starts
+    chosen = np.flatnonzero(is_over & (2 * (waited + ran) >= until_ns - since_ns))
+    chosen = chosen[np.argsort(-(waited + ran)[chosen], kind="stable")]
+    return firsts[chosen], waited[chosen], ran[chosen]

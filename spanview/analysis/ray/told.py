@@ -243,7 +243,7 @@ class ToldWaits(NamedTuple):
     are_told: Flags
     """Of which it says anything."""
     are_certain: Flags
-    """Of these, all but those whose worker began before they were made, or nobody knows when."""
+    """Of these, all but those whose worker began before they were made, or may have been there before they got it."""
     parts_ns: NDArray[Any]
     """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
     asked: Mapping[int, str]
@@ -285,7 +285,10 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     )
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
     # When its worker was started isn't known; one that was started ahead may get its first task before it is there.
-    is_unsure = is_first & ~is_method & ~asks_more & (began < made)
+    # That an actor's creation was sent Ray doesn't write: its worker may have been there, and resources lacked.
+    is_unsure = (
+        is_first & ~is_method & ~asks_more & ((began < made) | ((kind == _CREATION) & (runs - began > began - made)))
+    )
     is_unready = is_unsure & (tasks["runs"][found] != NO_STATE) & (runs - sent >= _LEAST_START_NS)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:

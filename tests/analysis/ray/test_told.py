@@ -632,6 +632,7 @@ def _waits_of_one(
     starts_ms: int,
     began_ms: int | None = None,
     asked: Mapping[str, float] | None = None,
+    kind: str = "NORMAL_TASK",
 ) -> tuple[WaitReasons, int]:
     """Return what the only call of a session waited for, and the row of its attempt.
 
@@ -640,6 +641,7 @@ def _waits_of_one(
         starts_ms: When the span of its attempt starts.
         began_ms: When the process that ran it began, if its file tells.
         asked: The resources that it asks for.
+        kind: What Ray calls its kind.
     """
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
@@ -649,10 +651,24 @@ def _waits_of_one(
     name = "9.txt" if began_ms is None else f"node-9-{EPOCH_NS // 1_000_000 + began_ms}.jsonl"
     (folder / name).write_bytes(file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)]))
     states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at_ms.items()}
-    (folder / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, asked=asked))
+    (folder / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, asked=asked, kind=kind))
     store = load_store(folder)
     (row,) = calls_of(store).first_attempts.tolist()
     return AllAttempts(store).reasons_of([row]), row
+
+
+@pytest.mark.parametrize(
+    ("began_ms", "kind", "is_certain"),
+    [(3, "ACTOR_CREATION_TASK", False), (2_000, "ACTOR_CREATION_TASK", True), (3, "NORMAL_TASK", True)],
+)
+def test_a_worker_that_an_actor_may_not_have_waited_for(
+    tmp_path: Path, began_ms: int, kind: str, *, is_certain: bool
+) -> None:
+    """Of a creation Ray doesn't say when it was sent: its worker may have been there, while all CPUs were taken."""
+    at = {"1": 0, "2": 0, "8": 3_000} | ({"5": 3_000} if kind == "NORMAL_TASK" else {})
+    waits, row = _waits_of_one(tmp_path, at, starts_ms=3_000, began_ms=began_ms, kind=kind)
+    worker_ms = waits.parts_of(row)[WaitedFor.WORKER_START] // 1_000_000
+    assert (worker_ms, waits.is_certain(row)) == (3_000 - began_ms, is_certain)
 
 
 @pytest.mark.parametrize(

@@ -37,22 +37,21 @@ _A_SECOND: Final = 200
 """New traces that a writer writes."""
 _SETTLED_S: Final = 8.0
 """The checking of what was scanned has the processor for so long, at the most, after a million spans are loaded."""
-_BETWEEN_S: Final = 0.3
+_BETWEEN_S: Final = 0.1
 """Between keys, at the most."""
-_QUIET_S: Final = 1.0
-_UNQUIET_S: Final = 3.0
+_QUIET_S: Final = 0.5
+_UNQUIET_S: Final = 2.0
 """So long is waited for quiet while traces come: it never is."""
 _PATIENCE_S: Final = 30.0
 _LOOK_S: Final = 0.01
 
 
-def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = False) -> list[Figure]:
+def each_key(folder: Path, script: Script, *, followed: bool = False) -> list[Figure]:
     """Measure how long each key takes until it is painted, and how long the screen is held by it.
 
     Args:
         folder: What is shown.
-        script: What is pressed; it ends where it began.
-        rounds: How often all of it is pressed.
+        script: What is pressed, once: it presses each kind of key four times on average.
         followed: Whether traces come meanwhile.
     """
     write_logs()
@@ -68,7 +67,7 @@ def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = Fals
             with writer:
                 # Where nothing is followed, the space bar begins anew.
                 keys = [(place, key) for place, key in pressed(script) if followed or key != "space"]
-                _press(terminal, keys * rounds, times / DONE, _UNQUIET_S if followed else _PATIENCE_S)
+                _press(terminal, keys, times / DONE, _UNQUIET_S if followed else _PATIENCE_S)
         return [*_figures(times / TIMES, f"{folder.name}, {'while traces come, ' if followed else ''}")]
 
 

@@ -125,6 +125,10 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P10", lambda: followed(_MANY_FILES, 8, 1, 25)),
         ("P10", lambda: followed(5 * _MANY_FILES, 1, 3)),
         ("P11", lambda: inside.export(folder_of(Shape(spans)), rounds)),
+        (
+            "P11",
+            lambda: processes.exports(folder_of(Shape(spans)), rounds, folder_of(Shape(spans, layout=Layout.OTLP))),
+        ),
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
         ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
@@ -166,6 +170,7 @@ def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]
         ("P7", lambda: viewer.keys_while_loading(folder, rounds)),
         ("P8", lambda: viewer.first_rows(folder, folder_of(Shape(200)), rounds)),
         ("P11", lambda: inside.export(folder, rounds)),
+        ("P11", lambda: processes.exports(folder, rounds)),
         ("P13", lambda: viewer.second_opening(folder, rounds)),
         ("P17", lambda: processes.formats(folder, rounds)),
         ("P20", lambda: inside.objects(folder, rounds)),

@@ -8,9 +8,12 @@ import tempfile
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .figures import Figure, cpu_seconds_of, in_turns, seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _DECODE_ALL: Final = str(Path(__file__).with_name("decoding.py"))
 _DECODE_WHOLE: Final = "import sys, orjson; orjson.loads(open(sys.argv[1], 'rb').read())"
@@ -144,6 +147,35 @@ def growth(large: tuple[Path, int], small: tuple[Path, int], rounds: int) -> lis
 def stats_of(folder: Path) -> tuple[str, ...]:
     """Return the words behind Python that print a folder's statistics."""
     return "-m", "spanview", "stats", "--json", "--no-cache", str(folder)
+
+
+def exports(folder: Path, rounds: int, lines: Path | None = None) -> list[Figure]:
+    """P11: `spanview export` to other formats against `--format jsonl`, in processor time.
+
+    Args:
+        folder: What is exported.
+        rounds: How often each is run, in turns.
+        lines: The same spans in lines of OTLP, which are exported, too.
+    """
+
+    def export(form: str, place: Path) -> Callable[[], float]:
+        words = ("-m", "spanview", "export", "--no-cache", "--format", form, str(place))
+        return partial(cpu_seconds_of, *words)
+
+    forms = [(form, folder) for form in ("jsonl", "otlp", "zipkin", "jaeger", "chrome", "trace-tree")]
+    forms += [] if lines is None else [(form, lines) for form in ("jsonl", "otlp", "trace-tree")]
+    base, *seconds = in_turns([export(*each) for each in forms], rounds)
+    return [
+        Figure(
+            "P11",
+            f"export --format {form}{' from lines of OTLP' * (place == lines)}, whole process, against jsonl",
+            each,
+            "s",
+            base,
+            None if place == lines or form == "trace-tree" else 2.0,
+        )
+        for (form, place), each in zip(forms[1:], seconds, strict=True)
+    ]
 
 
 def page(folder: Path, rounds: int) -> list[Figure]:

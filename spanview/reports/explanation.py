@@ -39,7 +39,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import Reason, open_calls
-from spanview.analysis.ray.told import told_outcomes
+from spanview.analysis.ray.told import outcome_of_attempt, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
@@ -560,6 +560,8 @@ class _Explanation:
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
+        if not self._requests:
+            yield from self._of_requests(_MOST_OF_TIME)
         yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace])
 
     def _of_request(self, trace: int) -> Iterator[Statement]:
@@ -706,20 +708,29 @@ class _Explanation:
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
-            text += self._all_in_one_process(number, forest.rows[order[places[names[order[places]] == number]]])
+            text += self._of_processes(number, forest.rows[order[places[names[order[places]] == number]]])
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
 
-    def _all_in_one_process(self, name: int, unusual: Places) -> str:
-        """Return in a clause that unusual spans are all of their name that one process ran; empty where they aren't."""
+    def _of_processes(self, name: int, unusual: Places) -> str:
+        """Return in a clause that unusual spans were the first of their name in their processes, or all of one process.
+
+        Empty where they weren't, and where all of the name were.
+        """
         processes, names = copy_of(self._spans.process), copy_of(self._spans.name)
-        (process, *others), size = np.unique(processes[unusual]).tolist(), min(len(processes), len(names))
-        of_name = processes[:size][names[:size] == name] == process
-        if others or len(unusual) == 1 or of_name.sum() > len(unusual) or of_name.all():
+        rows = np.flatnonzero(names[: len(processes)] == name)
+        rows = rows[np.lexsort((copy_of(self._spans.start_ns)[rows], processes[rows]))]
+        chosen, firsts = np.unique(processes[rows], return_index=True)
+        in_each = dict(zip(chosen.tolist(), np.diff(firsts, append=len(rows)).tolist(), strict=True))
+        (process, *others), slow = np.unique(processes[unusual]).tolist(), len(unusual)
+        if np.isin(unusual, rows[firsts]).all() and any(in_each[one] > 1 for one in (process, *others)):
+            first = f"the first {self._short(self._texts[name])} of its process"
+            return f"; {first}" if slow == 1 else f"; {slow:,} took {_UNUSUAL_TIMES} times it or more, each {first}"
+        if others or slow == 1 or not in_each[process] == slow < len(rows):
             return ""
         where = sanitise(process_name(self._store.processes, process), _MAX_MESSAGE)
-        return f"; all {len(unusual):,} that process {where} ran took {_UNUSUAL_TIMES} times the median or more"
+        return f"; all {slow:,} that process {where} ran took {_UNUSUAL_TIMES} times the median or more"
 
     # -- what failed -------------------------------------------------------------------------------------------------
 
@@ -906,7 +917,7 @@ class _Explanation:
                 took = f"ran {attempts:,} times: {restarted}" if seen else f"{restarted}, as Ray says"
                 calls_text += "" if seen else ":"
             text = f"{calls_text} {took}{f', and {told:,} more {again}' if seen and told else ''}"
-            why = self._why_again(newest.attempts) if len(newest.attempts) > 1 else ""
+            why = self._why_again(newest) if len(newest.attempts) > 1 else ""
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
             row = newest.attempts[-1] if newest.attempts else newest.row
@@ -930,9 +941,9 @@ class _Explanation:
     def _is_lost(self, row: int) -> bool:
         return row in self._unended and self._unended[row].fate is Fate.LOST
 
-    def _why_again(self, attempts: Sequence[int]) -> str:
+    def _why_again(self, call: Call) -> str:
         """Return what became of the attempts that others followed; empty where that isn't known of the first."""
-        row = attempts[0]
+        attempts, row = call.attempts, call.attempts[0]
         if row in self._unended:
             unended = self._unended[row]
             likely = "likely " if unended.is_likely else ""
@@ -944,7 +955,12 @@ class _Explanation:
             return f"{which} {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
         if self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
             return f"the first attempt failed: {raised}"
-        return ""
+        if cut_off := cut_off_text(self._store, row):
+            return f"the first attempt was {sanitise(cut_off, _MAX_MESSAGE)}"
+        told = outcome_of_attempt(self._store, row, call.row)
+        if told is None or not told.outcome.has_failed:
+            return ""
+        return f"the first attempt failed: {sanitise(told.as_ray_says, _MAX_MESSAGE)}"
 
     # -- what is missing ---------------------------------------------------------------------------------------------
 

@@ -564,6 +564,27 @@ def test_a_process_that_is_slow_is_named(tmp_path: Path, others: list[int | None
     assert said.endswith("; all 2 that process 9 ran took 3 times the median or more") is is_said
 
 
+@pytest.mark.parametrize(
+    ("in_each", "said"),
+    [
+        ([[900, 100, 100], [900, 100], [100, 100]], "; 2 took 3 times it or more, each the first score of its process"),
+        ([[900, 100, 100], [100, 100, 100]], "; the first score of its process"),
+        # The last of its process; the only ones of theirs.
+        ([[100, 100, 900], [100, 100]], ""),
+        ([[900], [900], [100], [100], [100]], ""),
+    ],
+)
+def test_what_took_long_as_the_first_of_its_process(tmp_path: Path, in_each: list[list[int]], said: str) -> None:
+    """As where each process has to load something first."""
+    build = Builder()
+    for pid, durations in enumerate(in_each, 7):
+        about = [(f"{pid}{number}", 1_000 * number, ms) for number, ms in enumerate(durations)]
+        spans = [build.span("score", trace=int(trace), span=1, start=start, duration=ms) for trace, start, ms in about]
+        (tmp_path / f"{pid}.txt").write_bytes(file_of(spans))
+    (text,) = texts(explained(str(tmp_path)), "unusual")
+    assert text.partition(" spans)")[2] == said
+
+
 @pytest.mark.parametrize(("status", "is_seen", "is_said"), [(408, True, True), (200, True, False), (408, False, False)])
 def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, *, is_seen: bool, is_said: bool) -> None:
     """It was in the queue until it was given up; one that was answered, or of files without replicas, lacks a span."""
@@ -601,8 +622,11 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
     (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
-    early = "; 14.0 ms in the queue before their replica had begun any: it may have been starting"
-    assert said.endswith(early) is is_first
+    early = "in the queue before their replica had begun any: it may have been starting"
+    assert said.endswith(f"; 14.0 ms {early}") is is_first
+    # Of one trace, too.
+    of_one = explained(str(tmp_path), "--trace", f"{1:032x}")
+    assert any(early in text for text in texts(of_one, "time")) is is_first
 
 
 @pytest.mark.parametrize(("slow_ms", "is_said"), [(900, True), (400, False)])
@@ -1257,11 +1281,53 @@ def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, 
     folder = folder_of(tmp_path, documents)
     (retried,) = texts(explained(folder), "retried")
     assert retried == f"1 call of f took 2 attempts{' so far' if is_there else ''}; the last one failed"
-    failed = {"1": EPOCH_NS + now * 1_000, "12": EPOCH_NS + (now + 15) * 1_000}
+    failed = {state: EPOCH_NS + (now + later) * 1_000 for state, later in {"1": 0, "8": 9, "12": 15}.items()}
     lines = line_of(task, failed, error="WORKER_DIED") + line_of(task, failed, attempt=1, error="WORKER_DIED")
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     (retried,) = texts(explained(folder), "retried")
-    assert retried == "1 call of f took 2 attempts; the last one failed"
+    why = "the first attempt failed: its worker died, as Ray says"
+    assert retried == f"1 call of f took 2 attempts; {why}; the last one failed"
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "error", "why", "found"),
+    [
+        ("", "", "", "retried: ended by SIGTERM or sys.exit, failed later as a generator, or the result was lost"),
+        (
+            "",
+            "WORKER_DIED",
+            "; the first attempt failed: its worker died, as Ray says",
+            "retried, having failed, as Ray says",
+        ),
+        (
+            "SystemExit: 3",
+            "WORKER_DIED",
+            "; the first attempt was cut off: SystemExit: 3",
+            "cut off, as by ray.cancel, SIGTERM or sys.exit",
+        ),
+    ],
+)
+def test_what_became_of_a_first_attempt_without_an_error(
+    tmp_path: Path, ended_by: str, error: str, why: str, found: str
+) -> None:
+    """As its record or Ray says; else it is said what may have been."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ran: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "duration": 10}
+    first = build.span(
+        "f ray.remote_worker", span=2, start=20, attributes=ids | ({ENDED_BY: ended_by} if ended_by else {}), **ran
+    )
+    second = build.span("f ray.remote_worker", span=3, start=60, attributes=ids, **ran)
+    times = [{"1": 0, "8": 20, "12": 30}, {"1": 30, "8": 60, "11": 70}]
+    states = [{state: EPOCH_NS + 1_000 * at for state, at in each.items()} for each in times]
+    if error:
+        lines = line_of(task, states[0], error=error) + line_of(task, states[1], attempt=1)
+        (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    document = explained(folder_of(tmp_path, [call, first, second]))
+    assert texts(document, "retried") == [f"1 call of f took 2 attempts{why}"]
+    (unset,) = (text for text in texts(document, "unseen") if "no error" in text)
+    assert unset == f"1 attempt has no error, but was {found}"
 
 
 @pytest.mark.parametrize("is_there", [True, False])

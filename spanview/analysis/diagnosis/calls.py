@@ -25,7 +25,7 @@ from spanview.analysis.ray.exits import cut_off_among
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
-from spanview.analysis.ray.told import CallOutcome
+from spanview.analysis.ray.told import CallOutcome, failed_ns_of
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
@@ -179,15 +179,20 @@ def unset_attempts(facts: Facts) -> Finding:
     followed = rows[:-1][np.array(again, np.int64)[np.array(are_tries, np.bool_)]]
     # Of one without an end, no_end says what is known.
     is_unset = (facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)
-    unset: list[int] = followed[is_unset].tolist()
+    unset = followed[is_unset]
+    have_failed = failed_ns_of(facts.store, unset, facts.parents[unset]) != NO_TIME
     told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts
-    cut = [row for row in cut_off_among(facts.store, lasts[~facts.of_merged_runs[lasts]]) if row not in {*told}]
+    asked = np.append(lasts[~facts.of_merged_runs[lasts]], unset)
+    cut = [row for row in cut_off_among(facts.store, asked) if row not in {*told}]
+    unset, have_failed = unset[~np.isin(unset, cut)], have_failed[~np.isin(unset, cut)]
+    ways = "ended by SIGTERM or sys.exit, failed later as a generator, or the result was lost"
     found = {
-        "{} retried: ended by SIGTERM or sys.exit, failed later as a generator, or the result was lost": unset,
+        f"{{}} retried: {ways}": unset[~have_failed].tolist(),
+        "{} retried, having failed, as Ray says": unset[have_failed].tolist(),
         "{} cut off, as by ray.cancel, SIGTERM or sys.exit": cut,
         "{} a failure for the caller, as Ray says": told,
     }
-    found_rows = sorted({*unset, *cut, *told})
+    found_rows = sorted({*unset.tolist(), *cut, *told})
     several = sum(map(bool, found.values())) > 1
     counted = {text: number(len(of_text), "was", "were") for text, of_text in found.items() if of_text}
     known = [text.format(count if several else count.rpartition(" ")[2]) for text, count in counted.items()]

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 def as_before() -> Iterator[None]:
     """Let garbage be collected as it was before."""
     gc.unfreeze()
+    thresholds = gc.get_threshold()
     yield
+    gc.set_threshold(*thresholds)
     gc.enable()
     gc.unfreeze()
     gc.freeze()
@@ -41,6 +44,30 @@ async def test_garbage_is_collected_when_all_was_read(monkeypatch: pytest.Monkey
         look.app._collect_garbage()
         assert gc.isenabled()
         assert gc.get_freeze_count() > 1000
+        assert gc.get_threshold()[2] > app._OLD
+
+
+@pytest.mark.parametrize(("is_old", "is_at_rest"), [(True, True), (True, False), (False, True)])
+async def test_old_garbage_is_collected_at_rest(
+    monkeypatch: pytest.MonkeyPatch, *, is_old: bool, is_at_rest: bool
+) -> None:
+    """Not between keys, which would wait for it, nor again and again."""
+    async with looking_at(Builder().span("first", trace=1)) as look:
+        monkeypatch.setattr(app, "_OLD", 0 if is_old else 1000)
+        gc.disable()
+        circle = Circle()
+        left = weakref.ref(circle)
+        del circle
+        look.app._pressed_at = time.monotonic() - (3600 if is_at_rest else 0)
+        look.app._collect_at_rest()
+        assert (left() is None) is (is_old and is_at_rest)
+
+
+class Circle:
+    """What only a collection frees."""
+
+    def __init__(self) -> None:
+        self.own = self
 
 
 def _paths() -> list[object]:

@@ -63,6 +63,12 @@ if TYPE_CHECKING:
 
 _ACTS_S: Final = 0.25
 """So long after a key all else waits, for what it brings onto the screen."""
+_REST_S: Final = 2.0
+"""So long after the last key garbage may be collected that is old."""
+_LOOK_FOR_REST_S: Final = 5.0
+_OLD: Final = 10
+"""So many collections of what is younger go before one of all, which stops all for 100 ms where much is shown."""
+_OLD_AMID_KEYS: Final = 1000
 _NOTICE_DURATION_S: Final = 4.0
 """So long it is said what a key did."""
 _MAX_NOTICE_LENGTH: Final = 300
@@ -325,11 +331,17 @@ class SpanviewApp(App[None]):
         self._importing.begin(lambda _: import_screens(), lambda _: self._collect_garbage())
 
     def _collect_garbage(self) -> None:
-        """Let garbage be collected from now on, and no collection look at what is there by now."""
+        """Let garbage be collected from now on, what is old at rest, and no collection look at what is there by now."""
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
             gc.freeze()
+            gc.set_threshold(*gc.get_threshold()[:2], _OLD_AMID_KEYS)
             gc.enable()
+            self.set_interval(_LOOK_FOR_REST_S, self._collect_at_rest)
+
+    def _collect_at_rest(self) -> None:
+        if gc.get_count()[2] >= _OLD and time.monotonic() - self._pressed_at >= _REST_S:
+            gc.collect()
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""

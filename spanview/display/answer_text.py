@@ -373,4 +373,4 @@ class _Line:
 @lru_cache(1_024)
 def _said(name: str) -> str:
     """Return a name safe to print; many traces have the same few."""
-    return sanitise(name, _MAX_NAME_LENGTH) or "(no name)"
+    return sanitise(name, _MAX_NAME_LENGTH).strip() or "(no name)"

@@ -50,6 +50,7 @@ from spanview.analysis.serve.requests import (
     CANCELLED,
     Failure,
     Part,
+    numbers_of,
     part_of_name,
     request_id_of,
     seen_requests,
@@ -116,6 +117,8 @@ _LEAST_USUAL: Final = 5
 """Spans of a name from which on something is usual for it."""
 _TIMED_OUT: Final = "408"
 """The status of a request for which Serve's time was over."""
+_BROKEN: Final = "500"
+"""Of one that failed at its replica; what no replica takes has another."""
 _UNUSUAL_TIMES: Final = 3
 """As many times the median are unusual."""
 _MOST_FAILING: Final = 60
@@ -223,6 +226,11 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     ]
     head = {"traces": len(chosen), "trace_id": one_id}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
+
+
+def _lacks_replica(request: Request) -> bool:
+    """Tell whether a request was sent to a replica, and failed, and no span of the replica is there."""
+    return request.key.status == _BROKEN and Part.ROUTE in request.parts and Part.REPLICA not in request.parts
 
 
 def _as_sure_as_it_says(said: Statement) -> Statement:
@@ -461,7 +469,7 @@ class _Explanation:
         asked = [request for request in requests if self._is_asked(request.rows[0])]
         groups = [group for group in serve_groups(self._store, requests=asked) if group.sums.total]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
-        have_replicas = {(one.key.app, one.key.deployment) for one in requests if Part.REPLICA in one.parts}
+        of_replicas = [self._texts[number] for number in numbers_of(self._store.names, Part.REPLICA)]
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
         for group in islice(groups, most):
             if group.sums.total < _LEAST_SHARE * whole:
@@ -474,12 +482,15 @@ class _Explanation:
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before their replica had begun any: it may have been starting"
                 text += f"; {duration(early_ns)} {early}"
-            is_seen = (group.key.app, group.key.deployment) in have_replicas
+            is_seen = any(f" {group.key.deployment} " in text for text in of_replicas)
             unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
             certainty = Certainty.CERTAIN
             if sum(unbegun) >= _LEAST_SHARE * group.sums.total:
                 which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
                 text += f"; no replica is seen to have begun {which}, likely in the queue for {duration(sum(unbegun))}"
+            if lost := sum(map(_lacks_replica, group.requests if is_seen else ())):
+                which = "it" if group.count == 1 else f"{lost:,} of them"
+                text += f"; no span of a replica is there of {which}: it may be lost"
             more = "stats --by serve-request"
             yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
 
@@ -502,7 +513,7 @@ class _Explanation:
     def _first_starts(self) -> Mapping[int, int]:
         """When each replica's process began its first request, in nanoseconds since 1970."""
         processes, starts = copy_of(self._spans.process), copy_of(self._spans.start_ns)
-        handles = [number for number, text in enumerate(self._texts) if part_of_name(text) is Part.REPLICA]
+        handles = [*numbers_of(self._store.names, Part.REPLICA)]
         is_handled = np.isin(copy_of(self._spans.name)[: len(processes)], handles)
         known = np.flatnonzero(is_handled & (starts[: len(processes)] != NO_TIME))
         order = known[np.lexsort((starts[known], processes[known]))]

@@ -919,7 +919,8 @@ class _Explanation:
                 else ""
             )
             attempts, told = sum(len(call.attempts) for call in seen), len(retried) - len(seen)
-            calls_text = f"{count(len(seen) or told, 'call')} of {self._short(function + RAN)}"
+            name = self._short(self._texts[self._spans.name[newest.row]])
+            calls_text = f"{count(len(seen) or told, 'call')} of {name}"
             again = f"{'was' if told == 1 else 'were'} tried again, as Ray says"
             took = f"took {attempts:,} attempts{so_far}" if seen else again
             pairs = (pair for call in seen for pair in pairwise(call.attempts))

@@ -396,8 +396,8 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     task = "35" * 8 + "0a" * 16
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     build = Builder()
-    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
-    ran = build.span("f ray.remote_worker", span=2, parent=1, start=90, kind="CONSUMER", attributes=ids)
+    call = build.span("__main__.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ran = build.span("__main__.f ray.remote_worker", span=2, parent=1, start=90, kind="CONSUMER", attributes=ids)
     folder = folder_of(tmp_path, [call, *[ran] * has_attempt])
     lines = (
         line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}),

@@ -428,3 +428,59 @@ def test_lists_of_documents() -> None:
     for listed in (values, [value["resourceSpans"][0] for value in values]):
         for indent in (None, 2):
             assert len(store_of_files({"a.json": json.dumps(listed, indent=indent).encode()}).spans) == 4
+
+
+USUAL: Final = {
+    "traceId": TRACE_ID,
+    "spanId": SPAN_ID,
+    "parentSpanId": SPAN_ID[::-1],
+    "flags": 768,
+    "name": "f",
+    "kind": 4,
+    "startTimeUnixNano": "1780000000000000000",
+    "endTimeUnixNano": "1780000000000136000",
+    "status": {"code": 2, "message": "no"},
+    "attributes": [{"key": "a", "value": {"stringValue": "b"}}],
+}
+ODD: Final[tuple[Any, ...]] = (
+    *(
+        None,
+        "",
+        "0",
+        "00",
+        " 1",
+        "1",
+        "-1",
+        "²",
+        "\u0661",
+        "x",
+        "OK",
+        "0" * 16,
+        "0" * 32,
+        "F" * 16,
+        "9" * 19,
+        "8" * 20,
+        0,
+        1,
+        3,
+    ),
+    *(7, -1, 2**32, 2**63, 1.0, True, False, [], {}, [{}], [0], {"code": 3}, {"code": True}, {"message": 1}, {"x": 1}),
+    *(
+        [{"key": "a"}],
+        [{"key": 1, "value": {}}],
+        [{"key": "logfire.span_type", "value": {"stringValue": "pending_span"}}],
+    ),
+)
+
+
+@pytest.mark.parametrize("name", [*USUAL, "traceState", "events", "links", "droppedEventsCount", "else"])
+def test_the_quick_way_reads_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a field holds, or if it isn't there; most spans go that way, and what isn't usual doesn't."""
+    documents = [USUAL, {key: value for key, value in USUAL.items() if key != name}]
+    documents += [{**USUAL, name: value} for value in ODD]
+    quick = [otlp.span_of(fields, otlp.parts_of({}, {}), NOWHERE) for fields in documents]
+    assert otlp._usual(USUAL, otlp.parts_of({}, {}), NOWHERE) == quick[0]
+    monkeypatch.setattr(otlp, "_usual", lambda *_: None)
+    for fields, span in zip(documents, quick, strict=True):
+        other = otlp.span_of(fields, otlp.parts_of({}, {}), NOWHERE)
+        assert (whole(span), span.warnings) == (whole(other), other.warnings), fields

@@ -462,8 +462,13 @@ class _Explanation:
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
             yield self._of_row(Topic.TIME, text, row, "stats --by ray", certainty=certainty, ns=ns)
 
-    def _of_requests(self, most: int) -> Iterator[Statement]:
-        """Yield what requests to each route were spent on, those first that took most."""
+    def _of_requests(self, most: int, *, only_unbegun: bool = False) -> Iterator[Statement]:
+        """Yield what requests to each route were spent on, those first that took most.
+
+        Args:
+            most: How many routes at the most.
+            only_unbegun: Whether only that is asked for which no replica had begun, or is seen to have.
+        """
         found = self._found_before.requests
         requests = serve_requests(self._store, self._traces) if found is None else found
         asked = [request for request in requests if self._is_asked(request.rows[0])]
@@ -477,22 +482,24 @@ class _Explanation:
             row, p95 = group.requests[0].rows[0], group.total.p95
             ending = f", status {status_text(group.key)}" if group.key.status else ""
             slow = f"; 95 of 100 took {duration(p95)} or less" if group.count >= _LEAST_FOR_P95 else ""
-            text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}"
+            text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before their replica had begun any: it may have been starting"
-                text += f"; {duration(early_ns)} {early}"
+                unbegun_text += f"; {duration(early_ns)} {early}"
             is_seen = any(f" {group.key.deployment} " in text for text in of_replicas)
             unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
             certainty = Certainty.CERTAIN
             if sum(unbegun) >= _LEAST_SHARE * group.sums.total:
                 which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
-                text += f"; no replica is seen to have begun {which}, likely in the queue for {duration(sum(unbegun))}"
+                in_queue = f"likely in the queue for {duration(sum(unbegun))}"
+                unbegun_text += f"; no replica is seen to have begun {which}, {in_queue}"
             if lost := sum(map(_lacks_replica, group.requests if is_seen else ())):
                 which = "it" if group.count == 1 else f"{lost:,} of them"
-                text += f"; no span of a replica is there of {which}: it may be lost"
-            more = "stats --by serve-request"
-            yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
+                unbegun_text += f"; no span of a replica is there of {which}: it may be lost"
+            if unbegun_text or not only_unbegun:
+                more, text = "stats --by serve-request", text + unbegun_text
+                yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
 
     def _given_up_unbegun(self, request: Request) -> int:
         """Return how long a request was routed until it was given up, where no replica is seen to have begun it."""
@@ -572,7 +579,7 @@ class _Explanation:
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
         if not self._requests:
-            yield from self._of_requests(_MOST_OF_TIME)
+            yield from self._of_requests(_MOST_OF_TIME, only_unbegun=True)
         yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace])
 
     def _of_request(self, trace: int) -> Iterator[Statement]:

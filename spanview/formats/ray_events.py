@@ -40,6 +40,8 @@ _MAX_TEXT: Final = 400
 """Characters of a message that are kept."""
 OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument; what follows is of another task."""
+_TAKES_ARGUMENTS: Final = "task:deserialize_arguments"
+_ERROR_OF_TASK: Final = '{"type": "<class \'ray.exceptions.RayTaskError'
 OF_ITS_GROUP: Final = " of its placement group"
 """What the names of resources end with that a placement group holds."""
 _OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
@@ -180,7 +182,18 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
         _asked(_object(info, "required_resources")),
         environment not in {"", "{}"},
         _text(error, "error_type"),
-        _message(error),
+        OF_ARGUMENT if _got_error(data) else _message(error),
+    )
+
+
+def _got_error(data: Mapping[str, Any]) -> bool:
+    """Tell whether a worker got an error as an argument, by what it took for a task's arguments."""
+    parts = _object(data, "profile_events").get("events")
+    return any(
+        isinstance(part, dict)
+        and part.get("event_name") == _TAKES_ARGUMENTS
+        and _text(part, "extra_data").startswith(_ERROR_OF_TASK)
+        for part in (parts if isinstance(parts, list) else ())
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.formats.ray_events import NO_STATE, STATES, TaskLines
+from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, STATES, TaskLines
 from spanview.index.table import Interned
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ class RayTasks:
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:
         keys = [task_key(update.task) for update in updates]
         for key, update in zip(keys, updates, strict=True):
-            if update.message:
+            # What its worker says of an argument counts, whatever its caller got.
+            if update.message and self._messages.get((folder, key, update.attempt)) != OF_ARGUMENT:
                 self._messages[folder, key, update.attempt] = update.message
             if update.fetched_ns:
                 self._fetched[folder, key, update.attempt] = update.fetched_ns

@@ -39,7 +39,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import Reason, open_calls
-from spanview.analysis.ray.told import outcome_of_attempt, told_outcomes
+from spanview.analysis.ray.told import first_outcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
@@ -485,7 +485,7 @@ class _Explanation:
             text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
-                early = "in the queue before their replica had begun any: it may have been starting"
+                early = "in the queue while no replica is seen to handle any: theirs may have been starting"
                 unbegun_text += f"; {duration(early_ns)} {early}"
             is_seen = any(f" {group.key.deployment} " in text for text in of_replicas)
             unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
@@ -509,23 +509,34 @@ class _Explanation:
         return 0 if row is None or Part.REPLICA in rows else spans.end_ns[row] - spans.start_ns[row]
 
     def _queued_before_any(self, request: Request) -> int:
-        """Return how long a request was in the queue before its replica had begun its first one."""
+        """Return how long a request was in the queue before its replica had begun any, and after others had any."""
         replica = dict(zip(request.parts, request.rows, strict=True)).get(Part.REPLICA)
         if replica is None or not request.queue_ns:
             return 0
-        since_first_ns = self._spans.start_ns[replica] - self._first_starts[self._spans.process[replica]]
-        return max(0, request.queue_ns - since_first_ns)
+        queued_ns = self._spans.start_ns[replica] - request.queue_ns
+        first_ns, others_ns = self._first_starts[self._spans.process[replica]]
+        return max(0, first_ns - max(queued_ns, others_ns))
 
     @cached_property
-    def _first_starts(self) -> Mapping[int, int]:
-        """When each replica's process began its first request, in nanoseconds since 1970."""
-        processes, starts = copy_of(self._spans.process), copy_of(self._spans.start_ns)
-        handles = [*numbers_of(self._store.names, Part.REPLICA)]
-        is_handled = np.isin(copy_of(self._spans.name)[: len(processes)], handles)
-        known = np.flatnonzero(is_handled & (starts[: len(processes)] != NO_TIME))
-        order = known[np.lexsort((starts[known], processes[known]))]
-        numbers, firsts = np.unique(processes[order], return_index=True)
-        return dict(zip(numbers.tolist(), starts[order][firsts].tolist(), strict=True))
+    def _first_starts(self) -> Mapping[int, tuple[int, int]]:
+        """When each replica's process began its first request, and when others of its deployment had last had one."""
+        processes, starts, ends = map(copy_of, (self._spans.process, self._spans.start_ns, self._spans.end_ns))
+        for row, ns in known_until(self._unended).items():
+            ends[row] = ns
+        names, size = copy_of(self._spans.name), min(map(len, (processes, starts, ends)))
+        by_deployment = defaultdict[str, list[int]](list)
+        for number in numbers_of(self._store.names, Part.REPLICA):
+            by_deployment[self._texts[number].split(" ")[1]].append(number)
+        firsts = dict[int, tuple[int, int]]()
+        for numbers in by_deployment.values():
+            rows = np.flatnonzero(np.isin(names[:size], numbers) & (starts[:size] != NO_TIME))
+            rows = rows[np.argsort(starts[rows], kind="stable")]
+            # Of some without an end only the start is known.
+            lasts = np.maximum.accumulate(np.maximum(starts[rows], ends[rows]))
+            for process, index in zip(*np.unique(processes[rows], return_index=True), strict=True):
+                first_ns = int(starts[rows[index]])
+                firsts[int(process)] = first_ns, min(first_ns, int(lasts[index - 1])) if index else NO_TIME
+        return firsts
 
     def _on_paths(self, tell: Tell) -> Iterator[Statement]:
         """Yield which other spans the critical paths lead through."""
@@ -931,12 +942,13 @@ class _Explanation:
             again = f"{'was' if told == 1 else 'were'} tried again, as Ray says"
             took = f"took {attempts:,} attempts{so_far}" if seen else again
             pairs = (pair for call in seen for pair in pairwise(call.attempts))
+            restarted = ""
             if function.endswith("__init__") and all(lived_between(self._store, *pair) for pair in pairs):
                 restarted = "its actor was restarted" if len(retried) == 1 else "their actors were restarted"
                 took = f"ran {attempts:,} times: {restarted}" if seen else f"{restarted}, as Ray says"
                 calls_text += "" if seen else ":"
             text = f"{calls_text} {took}{f', and {told:,} more {again}' if seen and told else ''}"
-            why = self._why_again(newest) if len(newest.attempts) > 1 else ""
+            why = "" if restarted else self._why_again(newest)
             if why and len(retried) > 1:
                 why = f"of the newest one, {why}"
             row = newest.attempts[-1] if newest.attempts else newest.row
@@ -962,7 +974,7 @@ class _Explanation:
 
     def _why_again(self, call: Call) -> str:
         """Return what became of the attempts that others followed; empty where that isn't known of the first."""
-        attempts, row = call.attempts, call.attempts[0]
+        attempts, row = call.attempts, call.attempts[0] if len(call.attempts) > 1 else NO_ROW
         if row in self._unended:
             unended = self._unended[row]
             likely = "likely " if unended.is_likely else ""
@@ -972,11 +984,12 @@ class _Explanation:
             if len(alike) == len(attempts) - 1 > 1 and all(alike) and unended.fate is Fate.LOST:
                 which, was = f"the first {len(alike):,} attempts", "were lost"
             return f"{which} {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
-        if self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
+        if row != NO_ROW and self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
             return f"the first attempt failed: {raised}"
-        if cut_off := cut_off_text(self._store, row):
+        if cut_off := "" if row == NO_ROW else cut_off_text(self._store, row):
             return f"the first attempt was {sanitise(cut_off, _MAX_MESSAGE)}"
-        told = outcome_of_attempt(self._store, row, call.row)
+        # It may have left no span.
+        told = first_outcome(self._store, call.row)
         if told is None or not told.outcome.has_failed:
             return ""
         return f"the first attempt failed: {sanitise(told.as_ray_says, _MAX_MESSAGE)}"

@@ -400,7 +400,7 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     ran = build.span("__main__.f ray.remote_worker", span=2, parent=1, start=90, kind="CONSUMER", attributes=ids)
     folder = folder_of(tmp_path, [call, *[ran] * has_attempt])
     lines = (
-        line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}),
+        line_of(task, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000, "12": EPOCH_NS + 50_000}, error="OUT_OF_MEMORY"),
         line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1),
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
@@ -408,7 +408,8 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == []
     with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as events:
         events.write(line_of(task, {"5": EPOCH_NS + 80_000}, attempt=1))
-    assert texts(explained(folder), "retried") == ["1 call of f was tried again, as Ray says"]
+    why = "the first attempt failed: Ray killed its worker, because the node ran out of memory, as Ray says"
+    assert texts(explained(folder), "retried") == [f"1 call of f was tried again, as Ray says; {why}"]
 
 
 def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> None:
@@ -544,7 +545,8 @@ def test_what_became_of_the_last_attempt_is_what_is_said(tmp_path: Path, error: 
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     document = explained(folder_of(tmp_path, [call, ran]))
     assert texts(document, "failed") == [said]
-    assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says{ended}"]
+    why = "the first attempt failed: its actor could not be reached, as Ray says"
+    assert texts(document, "retried") == [f"1 call of A.f was tried again, as Ray says; {why}{ended}"]
 
 
 @pytest.mark.parametrize(("others", "is_said"), [([], True), ([100], False), ([None], False)])
@@ -628,8 +630,14 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
     (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
-    early = "in the queue before their replica had begun any: it may have been starting"
+    early = "in the queue while no replica is seen to handle any: theirs may have been starting"
     assert said.endswith(f"; 14.0 ms {early}") is is_first
+    # Not while another one of its deployment handled some.
+    other = build.span("replica_handle_request Cart other", trace=7, span=3, start=3_000, duration=6_000)
+    (tmp_path / "cart_replica_b2_tracing.json").write_bytes(file_of([other]))
+    (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
+    assert early not in said
+    (tmp_path / "cart_replica_b2_tracing.json").unlink()
     # Of one trace, too.
     of_one = explained(str(tmp_path), "--trace", f"{1:032x}")
     assert any(early in text for text in texts(of_one, "time")) is is_first

@@ -43,6 +43,7 @@ _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.LOADING, Waited
 """What a call can wait for that others wait for, too."""
 _FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.CREATION))
 """What is shown by an attempt that may have waited itself."""
+_NO_NAME: Final = -1
 _MOST_STEPS: Final = 64
 """So many attempts are followed."""
 
@@ -79,7 +80,9 @@ def meanwhile_of(
     if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
         return None
     if not reason.is_known or (reason.row == NO_ROW and reason.waited_for in _FOLLOWED):
-        shown = _unexplained(store, attempts, attempt, since_ns)
+        # What its actor ran of another concurrency group had nothing to do with it.
+        own = store.spans.name[attempt] if reason.waited_for is WaitedFor.ACTOR else _NO_NAME
+        shown = _unexplained(store, attempts, attempt, since_ns, own)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
         if shown is not None and shown.reason is not None and shown.reason.waited_for is WaitedFor.RESOURCES:
@@ -98,11 +101,17 @@ def meanwhile_of(
     return replace(shown, ns=ns, attempts=count, is_least=has_more)
 
 
-def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
-    """Return what went on while an attempt waited for what isn't known."""
+def _unexplained(
+    store: Store, attempts: AllAttempts, attempt: int, since_ns: int, rather: int = _NO_NAME
+) -> Meanwhile | None:
+    """Return what went on while an attempt waited for what isn't known.
+
+    Args:
+        rather: The number of a name; what has it comes first if it ran.
+    """
     until_ns = store.spans.start_ns[attempt]
     calls, earlier = attempts.called_before(attempt, since_ns)
-    ran = _ran(store, earlier, since_ns, until_ns)
+    ran = _ran(store, earlier, since_ns, until_ns, rather)
     if ran is not None:
         return ran
     chosen, *times = _waiting(store, calls, earlier, since_ns, until_ns)
@@ -146,7 +155,7 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
     return Meanwhile(store.names.texts[name], ran[name], counts[name])
 
 
-def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:
+def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int, rather: int) -> Meanwhile | None:
     """Return what ran in at least half of a stretch: the attempts of one function."""
     spans = store.spans
     starts, ends = np.maximum(copy_of(spans.start_ns)[attempts], since_ns), copy_of(spans.end_ns)[attempts]
@@ -155,8 +164,9 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwh
     for name, start, end in zip(names.tolist(), starts[ran].tolist(), ends[ran].tolist(), strict=True):
         by_name[name].append((start, end))
     covered = {name: Covered.by(*zip(*sorted(times), strict=True)).sums[-1] for name, times in by_name.items()}
-    most = max(covered, key=lambda name: (covered[name], -name), default=None)
-    if most is None or 2 * covered[most] < until_ns - since_ns:
+    enough = {name: ns for name, ns in covered.items() if 2 * ns >= until_ns - since_ns}
+    most = max(enough, key=lambda name: (name == rather, enough[name], -name), default=None)
+    if most is None:
         return None
     return Meanwhile(store.names.texts[most], covered[most], len(by_name[most]))
 

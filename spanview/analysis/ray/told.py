@@ -541,6 +541,17 @@ def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldO
     return dict(zip(rows[chosen].tolist(), outcomes, strict=True))
 
 
+def first_outcome(store: Store, call: int) -> ToldOutcome | None:
+    """Return what became of the first attempt of a call, which may have left no span; None where Ray doesn't say."""
+    told = told_tasks(store)
+    index = UNKNOWN_TASK if told is None else int(told.of_calls(np.array([call]))[0])
+    if told is None or index == UNKNOWN_TASK:
+        return None
+    tasks, first = told.tasks, max(0, index - int(told.tasks["attempt"][index]))
+    is_there = tasks["attempt"][first] == 0 and tasks["key"][first] == tasks["key"][index]
+    return _outcome_of(tasks, first) if is_there else None
+
+
 def outcome_of_attempt(store: Store, row: int, call: int | None) -> ToldOutcome | None:
     """Return what became of one attempt; None where Ray says nothing of it. The call is as in `outcomes_from`."""
     return outcomes_from(store, row, call)[0]
@@ -616,8 +627,10 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
             text = f"{text} ({_cause_in(message)})"
     elif OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
-    elif error == "TASK_EXECUTION_EXCEPTION" and message and tasks["runs"][index] != NO_STATE:
-        text = f"it failed with {message[:_MOST_CAUSE]}"
+    elif error == "TASK_EXECUTION_EXCEPTION" and message:
+        # An argument's error is raised in its place, and doesn't always say so.
+        what = "it" if tasks["runs"][index] != NO_STATE else "it, or what it takes,"
+        text = f"{what} failed with {message[:_MOST_CAUSE]}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

@@ -851,8 +851,9 @@ def test_the_exception_of_a_call_is_named(tmp_path: Path, message: str, said: st
     line = line_of(task, states, error="TASK_EXECUTION_EXCEPTION", message=message)
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
-    # What never ran, as far as Ray has written, has raised nothing itself.
-    assert told.as_ray_says == "it failed, as Ray says"
+    # What never ran, as far as Ray has written, may have got it as an argument.
+    what = f"it, or what it takes, failed with {said}" if said else "it failed"
+    assert told.as_ray_says == f"{what}, as Ray says"
     (tmp_path / "event_EXPORT_TASK_8.log").write_bytes(line_of(task, {"8": EPOCH_NS + 2_000}))
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
     assert told.as_ray_says == (f"it failed with {said}, as Ray says" if said else "it failed, as Ray says")
@@ -871,6 +872,30 @@ def test_an_exception_of_an_argument_is_that_of_another_task(tmp_path: Path) -> 
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
     assert told.outcome.key == "dependency_failed"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_argument_that_is_an_error_is_told_by_who_took_it(tmp_path: Path, *, is_first: bool) -> None:
+    """The message of its caller may be cut before it says so; the worker has what it was given."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    states = {"1": EPOCH_NS, "5": EPOCH_NS + 1_000, "12": EPOCH_NS + 9_000}
+    message = "User exception:\n  File p.py\nValueError: no"
+    of_caller = line_of(task, states, error="TASK_EXECUTION_EXCEPTION", message=message)
+    of_worker = json.loads(line_of(task, {"8": EPOCH_NS + 2_000}))
+    took = {"event_name": "task:deserialize_arguments"}
+    took["extra_data"] = json.dumps({"type": "<class 'ray.exceptions.RayTaskError'>", "value": "ray::g()"})
+    of_worker["event_data"]["profile_events"] = {"events": [took]}
+    lines = [of_caller, json.dumps(of_worker).encode() + b"\n"]
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines if is_first else lines[::-1]))
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.outcome.key == "dependency_failed"
+    took["extra_data"] = "{}"
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(of_caller + json.dumps(of_worker).encode() + b"\n")
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.as_ray_says == "it failed with ValueError: no, as Ray says"
 
 
 @pytest.mark.parametrize(("ms", "is_said"), [(33, False), (2_000, True)])

@@ -21,6 +21,7 @@ from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files, tr
 from claims import LEAST_RIGHT, Claims
 from quick.folders import otlp_line
 from spanview.analysis.answer import Doing, answer_of, typical_answers
+from spanview.analysis.ray import meanwhile
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.meanwhile import meanwhile_of
@@ -404,6 +405,21 @@ def _says_what_went_on(store: Store, text: str) -> None:
     assert f"waiting before {function_of(names[spans.name[row]])} ran ({text or open_text})" in said
     facts = timing_facts(SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row)))
     assert facts.wait_reasons == ("; ".join(filter(None, (open_text, text))),)
+
+
+@pytest.mark.parametrize(("rather", "name", "ms"), [("", "g", 167), ("f", "f", 130)])
+def test_what_ran_of_the_same_method_comes_first(rather: str, name: str, ms: int) -> None:
+    """Where an actor's concurrency group may be another one: what else the actor ran longer kept nothing waiting."""
+    store = store_of_drawing(
+        f"{_EARLIER}1 f#1 < 8-9\n1 g < 9-10\n1 f < 11-12\n2 g > 13-180\n2 f#1 > 20-150\n3 f > 191-192"
+    )
+    attempts, names = AllAttempts(store), store.names.texts
+    numbers = [number for number, text in enumerate(names) if text == f"{rather}{RAN}"]
+    row = max(calls_of(store).first_attempts.tolist(), key=store.spans.start_ns.__getitem__)
+    since = EPOCH_NS + 12 * _MS * MICROSECOND
+    shown = meanwhile._unexplained(store, attempts, row, since, *numbers)
+    assert shown is not None
+    assert (function_of(shown.name), shown.ns) == (name, ms * _MS * MICROSECOND)
 
 
 _QUEUED: Final = "1 A.f#1 < 10-11\n1 A.f#2 < 10-11\n1 A.f#3 < 11-12\n"

@@ -131,11 +131,12 @@ class TimedViewer(SpanviewApp):
 
     def _say_if_busy(self) -> None:
         screen = self.screen if self.screen_stack else None
+        is_at_work = any(worker.node is screen and worker.is_running for worker in self.workers)
         live, log = getattr(screen, "live", None), getattr(screen, "_log", None)
         is_filtering = isinstance(screen, TracesScreen) and screen.filter.left > 0
         is_stitching = isinstance(screen, TraceScreen) and not screen.stitcher.has_rows
         is_looking = isinstance(log, CallLog) and log._logs._asked is not None
-        is_busy = is_filtering or is_stitching or is_looking or (live is not None and live.is_asked)
+        is_busy = is_at_work or is_filtering or is_stitching or is_looking or (live is not None and live.is_asked)
         if is_busy != self._is_busy:
             self._is_busy = is_busy
             (self.folder / BUSY).touch() if is_busy else (self.folder / BUSY).unlink()

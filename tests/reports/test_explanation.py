@@ -731,21 +731,59 @@ def test_all_that_a_dead_process_ran_is_lost(tmp_path: Path) -> None:
     ]
 
 
-def test_why_an_actor_was_never_made(tmp_path: Path) -> None:
-    """That it was killed is known of the actor."""
+@pytest.mark.parametrize(
+    ("waits", "waited"), [({}, ""), ({"2": EPOCH_NS + 1_000}, "; it waited for a worker or 1 CPU, 2 GPUs")]
+)
+def test_why_an_actor_was_never_made(tmp_path: Path, waits: dict[str, int], waited: str) -> None:
+    """That it was killed is known of the actor, and what it waited for until then of its creation."""
     actor = "0b" * 16
     task = "ff" * 8 + actor
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24, "ray.actor_id": actor}
     call = Builder().span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
-    line = line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}, error="WORKER_DIED", kind="ACTOR_CREATION_TASK")
+    states, asked = {"1": EPOCH_NS, **waits, "12": EPOCH_NS + 50_000}, {"CPU": 1.0, "GPU": 2.0}
+    line = line_of(task, states, error="WORKER_DIED", kind="ACTOR_CREATION_TASK", asked=asked)
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     died = {"actor_died_error_context": {"error_message": "The actor is dead because it was killed by `ray.kill`."}}
     data = {"actor_id": base64.b64encode(bytes.fromhex(actor)).decode(), "state": "DEAD", "death_cause": died}
     event = {"event_data": data, "source_type": "EXPORT_ACTOR", "timestamp": EPOCH_NS // 10**9}
     (tmp_path / "event_EXPORT_ACTOR.log").write_text(json.dumps(event) + "\n")
     assert texts(explained(folder_of(tmp_path, [call])), "failed") == [
-        "A.__init__ failed: its actor was not made (it was killed by `ray.kill`), as Ray says"
+        f"A.__init__ failed: its actor was not made (it was killed by `ray.kill`){waited}, as Ray says"
     ]
+
+
+@pytest.mark.parametrize(
+    ("by", "why", "has_failed"),
+    [
+        ("SystemExit: exit_actor() is called.", "its worker process has died", False),
+        ("", "The actor is dead because its worker has. exit_actor() is called.", False),
+        ("", "its worker process has died", True),
+        (
+            "SystemExit: The process receives a SIGTERM.",
+            "The actor is dead because its worker has. exit_actor() is called.",
+            True,
+        ),
+    ],
+)
+def test_a_call_that_ended_its_actor_has_not_failed(tmp_path: Path, by: str, why: str, *, has_failed: bool) -> None:
+    """Though Ray tried it again in vain: by its record, or else by what Ray says of the actor."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ended_by = {ENDED_BY: by} if by else {}
+    ran = build.span(
+        "A.f ray.remote_worker", span=2, parent=1, start=20, duration=9, kind="CONSUMER", attributes=ids | ended_by
+    )
+    times = {"1": EPOCH_NS, "8": EPOCH_NS + 20_000, "12": EPOCH_NS + 50_000}
+    again = {"1": EPOCH_NS + 60_000, "12": EPOCH_NS + 90_000}
+    lines = (
+        line_of(task, times, error="ACTOR_UNAVAILABLE"),
+        line_of(task, again, attempt=1, error="ACTOR_DIED", message=why),
+    )
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    document = explained(folder_of(tmp_path, [call, ran]))
+    assert bool(texts(document, "failed")) is has_failed
+    assert any("failed for good" in text for text in texts(document, "retried")) is has_failed
 
 
 @pytest.mark.parametrize("is_new", [True, False])

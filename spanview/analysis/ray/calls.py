@@ -18,7 +18,7 @@ import numpy as np
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_among, cut_off_text, exits_among, is_cancelled
+from spanview.analysis.ray.exits import CUT_OFF, cut_off_among, cut_off_text, exits_among, has_left, is_cancelled
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.ray.told import CallOutcome, failures_told, later_outcomes, told_tasks
 from spanview.analysis.serve.calls import served_in
@@ -193,10 +193,12 @@ class Calls:
     def told_failures(self) -> Mapping[int, ToldOutcome]:
         """What Ray says of calls that failed though they ended without an error, by the rows of their last attempts.
 
-        As where a result can't be sent, or its actor died before it was. What was cancelled is left out.
+        As where a result can't be sent, or its actor died before it was. What was cancelled is left out, and what has
+        called `exit_actor`, as its record says, or else Ray.
         """
-        told, cancelled = self._told_otherwise, self.told_cancelled
-        return {row: told[row] for row in told if row not in cancelled and not is_cancelled(self.store, row)}
+        told = {row: outcome for row, outcome in self._told_otherwise.items() if row not in self.told_cancelled}
+        left = {row for row, outcome in told.items() if has_left(self.store, row, outcome.text)}
+        return {row: told[row] for row in told if row not in left and not is_cancelled(self.store, row)}
 
     @cached_property
     def told_cancelled(self) -> frozenset[int]:

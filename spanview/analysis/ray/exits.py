@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _EXIT: Final = "AsyncioActorExit"
+_EXIT_CALL: Final = "exit_actor"
 _CANCELLED: Final = frozenset(("CancelledError", "KeyboardInterrupt"))
 """Exceptions by which Ray interrupts what is cancelled."""
 _MAX_RECORDS: Final = 20_000
@@ -95,9 +96,15 @@ def _cut_offs(store: Store, rows: Sequence[int]) -> Mapping[int, str]:
         for row, start, end in zip(*map(np.ndarray.tolist, (block.rows, block.starts, block.ends)), strict=True):
             if block.data is None or block.data.find(_ENDED_BY, start, end) >= 0:
                 text = store.span(row).attributes.get(ENDED_BY)
-                found |= {row: text} if isinstance(text, str) and text and "exit_actor" not in text else {}
+                found |= {row: text} if isinstance(text, str) and text and _EXIT_CALL not in text else {}
     read.update(new)
     return found
+
+
+def has_left(store: Store, row: int, why: str) -> bool:
+    """Tell whether an attempt that ended without an error ended its actor, by its record, or else by why that died."""
+    by = store.span(row).attributes.get(ENDED_BY)
+    return _EXIT_CALL in (by if isinstance(by, str) else why)
 
 
 def is_cancelled(store: Store, row: int) -> bool:

@@ -457,9 +457,9 @@ class _Reasons:
             is_more = told.outcome in _SEVERAL_ERRORS and not told.text.startswith(_SAYS_AS_MUCH)
             brief = told.text if is_more else ""
             said, cause = told.as_ray_says, ""
-            if told.text == NOT_MADE:
+            if told.text.startswith(NOT_MADE):
                 _, cause = lives_of_actor(self._store, self._actor_of(row))
-            said = f"{NOT_MADE} ({cause}), as Ray says" if cause else said
+            said = said.replace(NOT_MADE, f"{NOT_MADE} ({cause})", 1) if cause else said
             return Why(told.outcome, said, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
         reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome

@@ -631,6 +631,8 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         # An argument's error is raised in its place, and doesn't always say so.
         what = "it" if tasks["runs"][index] != NO_STATE else "it, or what it takes,"
         text = f"{what} failed with {message[:_MOST_CAUSE]}"
+    if tasks["kind"][index] == _CREATION and tasks["ready"][index] != NO_STATE == tasks["runs"][index]:
+        text += f"; it waited {_waits_for(tasks, index)}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

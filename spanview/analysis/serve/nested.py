@@ -9,13 +9,15 @@ in queues of others      ~~~~...~~~                  ~ of Price
 
 A moment of a replica counts as queued if a call below it is in its deployment's queue and no other one runs. If several
 are queued, it counts for the one that began to wait first, so that each moment counts once. A call whose replica has
-itself only called others counts as those do. Whether the replica did something else meanwhile, spans don't show.
+itself only called others counts as those do. Whether the replica did something else meanwhile, spans don't show. A
+replica without an end, whose caller has one, was lost: it counts as running until its caller called again, as to retry.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
+from sys import maxsize
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.intervals import Covered
@@ -46,7 +48,7 @@ class ServedCall(NamedTuple):
     """When it was called, not after it started."""
     start_ns: int
     end_ns: int
-    """Of its replica, not before its start."""
+    """Of its replica, not before its start; `maxsize` where that isn't known."""
 
 
 class _Stretch(NamedTuple):
@@ -72,13 +74,16 @@ def nested_queues(calls: Iterable[ServedCall]) -> dict[int, tuple[NestedQueue, .
     return {replica: _sums(stretches) for replica, stretches in queued.items() if stretches}
 
 
-def _queued(caller: ServedCall, calls: Iterable[ServedCall], queued: dict[int, list[_Stretch]]) -> Iterator[_Stretch]:
+def _queued(caller: ServedCall, calls: Sequence[ServedCall], queued: dict[int, list[_Stretch]]) -> Iterator[_Stretch]:
     """Yield when a replica only waited for queues of others, in order; `queued` knows that of those which it called."""
     waits, runs = list[_Stretch](), list[tuple[int, int]]()
     for call in calls:
         nested = queued.get(call.replica, ())
         waits += [_Stretch(call.queued_ns, call.start_ns, call.deployment), *nested]
-        edges = [call.start_ns, *(edge for stretch in nested for edge in (stretch.start, stretch.end)), call.end_ns]
+        end_ns = call.end_ns
+        if end_ns == maxsize > caller.end_ns:
+            end_ns = min((other.queued_ns for other in calls if other.queued_ns > call.start_ns), default=end_ns)
+        edges = [call.start_ns, *(edge for stretch in nested for edge in (stretch.start, stretch.end)), end_ns]
         runs += zip(edges[::2], edges[1::2], strict=True)
     runs.sort()
     running = Covered.by([start for start, _ in runs], [end for _, end in runs])

@@ -61,6 +61,21 @@ CASES: Final = [
     ("route_to_replica Price g 80-150\n  replica_handle_request Price g 140-150", {"Price": 10}),
     ("route_to_replica Price g 40-?\n  replica_handle_request Price g 60-?", {"Price": 20}),
     ("route_to_replica Price g 40-80", {}),
+    # What was lost ran until it was tried again; what was called before may have run beside it.
+    (
+        (
+            "route_to_replica Price g 40-?\n  replica_handle_request Price g 60-?\n"
+            "route_to_replica Price g 65-72\n  replica_handle_request Price g 72-80"
+        ),
+        {"Price": 27},
+    ),
+    (
+        (
+            "route_to_replica Price g 40-?\n  replica_handle_request Price g 50-?\n"
+            "route_to_replica Stock h 45-70\n  replica_handle_request Stock h 70-75"
+        ),
+        {"Price": 10},
+    ),
 ]
 
 

@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
+    from spanview.model.span import Span
 
 _MOST_OF_TIME: Final = 5
 """Functions, routes and names that are named at first."""
@@ -226,6 +227,14 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     ]
     head = {"traces": len(chosen), "trace_id": one_id}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
+
+
+def _exception_of(span: Span) -> tuple[str, str, str]:
+    """Return type, message and stack trace of the last exception that a span has; each may be empty."""
+    said: Iterator[Mapping[str, object]] = (event.attributes for event in reversed(span.events) if event.is_exception)
+    exception = next(said, {})
+    kind, message, trace = (str(exception.get(f"exception.{key}") or "") for key in ("type", "message", "stacktrace"))
+    return kind, message, trace
 
 
 def _lacks_replica(request: Request) -> bool:
@@ -896,12 +905,14 @@ class _Explanation:
     def _raised(self, row: int) -> tuple[str, str]:
         """Return what a failed span says was raised, and by which of the program's own lines; either may be empty."""
         span = self._store.span(row)
-        exception = next((event.attributes for event in reversed(span.events) if event.is_exception), {})
-        kind, message, trace = (
-            str(exception.get(f"exception.{key}") or "") for key in ("type", "message", "stacktrace")
-        )
+        kind, message, trace = _exception_of(span)
         if kind.rpartition(".")[2] in CANCELLED and (failure := failure_in(span.attributes)) is not None:
-            return failure.text, ""
+            # The proxy may not have got what its replica raised.
+            request = seen_requests(self._store, [self._spans.trace[row]]).get(row)
+            replica = None if request is None else request.rows.get(Part.REPLICA)
+            kind, message, trace = ("",) * 3 if replica is None else _exception_of(self._store.span(replica))
+            if kind.rpartition(".")[2] in CANCELLED or not kind:
+                return failure.text, ""
         stacks = stacks_of(trace)
         frames = [frame for stack in stacks for frame in stack.frames]
         own = [frame for frame in frames if not frame.library] or frames[-1:]

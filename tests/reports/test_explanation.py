@@ -611,6 +611,30 @@ def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, said: 
     assert row["certainty"] == ("likely" if said == _UNBEGUN else "certain")
 
 
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [("ValueError", "ValueError: no ticket"), ("CancelledError", "HTTP status 500"), ("", "HTTP status 500")],
+)
+def test_what_a_replica_raised_is_named_where_its_proxy_did_not_get_it(tmp_path: Path, raised: str, said: str) -> None:
+    """It may have been cancelled while the error was on its way."""
+    build = Builder()
+
+    def failed(kind: str, message: str) -> dict[str, Any]:
+        attributes = {"exception.type": kind, "exception.message": message}
+        event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+        return {"events": [event] if kind else []}
+
+    own = {"app": "shop", "deployment": "Cart", "http.status_code": "500"}
+    proxy = failed("asyncio.exceptions.CancelledError", "") | {"attributes": own, "status": "ERROR"}
+    spans = [
+        build.span("proxy_http_request Cart GET /", span=1, duration=90, **proxy),
+        build.span("route_to_replica Cart __call__", span=2, parent=1, start=10, duration=70),
+        build.span("replica_handle_request Cart __call__", span=3, parent=2, start=20, **failed(raised, "no ticket")),
+    ]
+    (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(spans))
+    assert texts(explained(str(tmp_path)), "failed") == [f"proxy_http_request Cart GET / failed: {said}"]
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_first: bool) -> None:
     """Of three requests two waited for it to start, and one for its turn; or all of them did."""

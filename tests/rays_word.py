@@ -86,6 +86,14 @@ class Attempt:
             put("arguments", states.get(_MADE, ready), ready)
             # A call without any takes a moment, too, up to some 40 ms on a busy machine.
             parts["arguments"] *= parts["arguments"] > 5 * _HANDOVER_NS
+        elif self.kind != "ACTOR_TASK" and self.number == 1 and self.before is not None and _SENT in self.before:
+            # What the first one waited for is known, though it left no span.
+            sent_first = self.before[_SENT]
+            ready_first = self.before.get(_HAS_ARGUMENTS, sent_first)
+            put("arguments", self.before.get(_MADE, ready_first), ready_first)
+            parts["arguments"] *= parts["arguments"] > 5 * _HANDOVER_NS
+            put("resources", ready_first, sent_first)
+            put("retry", sent_first, ready)
         elif self.kind != "ACTOR_TASK" or (self.before is not None and _RUNS in self.before):
             put("retry", since_ns, ready)
         elif self.before is not None:

@@ -116,8 +116,8 @@ _LEAST_FOR_P95: Final = 20
 """Requests from which on their percentiles say something."""
 _LEAST_USUAL: Final = 5
 """Spans of a name from which on something is usual for it."""
-_TIMED_OUT: Final = "408"
-"""The status of a request for which Serve's time was over."""
+_GIVEN_UP: Final = frozenset(("408", "499"))
+"""The status of a request for which Serve's time was over, and of one whose client has left."""
 _BROKEN: Final = "500"
 """Of one that failed at its replica; what no replica takes has another."""
 _UNUSUAL_TIMES: Final = 3
@@ -513,7 +513,7 @@ class _Explanation:
     def _given_up_unbegun(self, request: Request) -> int:
         """Return how long a request was routed until it was given up, where no replica is seen to have begun it."""
         rows, spans = dict(zip(request.parts, request.rows, strict=True)), self._spans
-        is_given_up = request.failure is Failure.CANCELLED or request.key.status == _TIMED_OUT
+        is_given_up = request.failure is Failure.CANCELLED or request.key.status in _GIVEN_UP
         row = rows.get(Part.ROUTE) if is_given_up and request.total_ns is not None else None
         return 0 if row is None or Part.REPLICA in rows else spans.end_ns[row] - spans.start_ns[row]
 

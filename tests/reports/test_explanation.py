@@ -593,7 +593,15 @@ _LOST: Final = "; no span of a replica is there of 1 of them: it may be lost"
 
 @pytest.mark.parametrize(
     ("status", "is_seen", "said"),
-    [(408, True, _UNBEGUN), (200, True, ""), (408, False, ""), (500, True, _LOST), (500, False, ""), (503, True, "")],
+    [
+        (408, True, _UNBEGUN),
+        (499, True, _UNBEGUN),
+        (200, True, ""),
+        (408, False, ""),
+        (500, True, _LOST),
+        (500, False, ""),
+        (503, True, ""),
+    ],
 )
 def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, said: str, *, is_seen: bool) -> None:
     """It was in the queue until it was given up, or its replica died; of files without replicas nobody knows."""

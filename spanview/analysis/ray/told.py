@@ -43,7 +43,7 @@ from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -301,15 +301,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
 
     # What is tried again is made again before the time has come to do so.
     is_retried = tasks["attempt"][found] > 0
-    # Whether a call had run in an actor that died, or waited for its turn, nobody knows: but until when the actor was
-    # made, and when its caller heard of it.
-    before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
-    follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
-    has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
-    begins = np.where(has_run, since, np.where(follows, tasks["failed"][before], NO_STATE))
-    put(WaitedFor.RETRY, np.where(is_retried, between(begins, ready), 0))
-    is_behind = is_retried & follows & ~has_run
-    put(WaitedFor.CREATION, np.where(is_behind, between(tasks["ready"][before], tasks["sent"][before]), 0))
+    for waited_for, ns in _of_earlier(tasks, found, since, between):
+        put(waited_for, np.where(is_retried, ns, 0))
     arguments = between(np.minimum(made, ready), ready)
     put(WaitedFor.ARGUMENTS, np.where(is_retried | (arguments <= _MOST_RESOLVING_NS), 0, arguments))
     # What was called before is sent first, though the actor has long been made; that it was is heard a moment later.
@@ -340,6 +333,31 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
         {row: tasks.asked(index) for row, index in zip(rows[asked].tolist(), found[asked].tolist(), strict=True)},
         ready,
     )
+
+
+def _of_earlier(
+    tasks: RayTasks, found: Places, since: NDArray[Any], between: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
+) -> Iterator[tuple[WaitedFor, NDArray[Any]]]:
+    """Yield what of waits went to attempts before those that left spans, and to what the first ones waited for.
+
+    Args:
+        since: When their calls ended.
+        between: Returns what of a stretch is a part of each wait.
+    """
+    before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
+    is_method, ready = tasks["kind"][found] == _METHOD, tasks["ready"][found]
+    follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
+    made, exist, sent, failed = (tasks[name][before] for name in ("made", "ready", "sent", "failed"))
+    # Whether a call had run in an actor that died, or waited for its turn, nobody knows: but until when the actor was
+    # made, and when its caller heard of it.
+    has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
+    was_first = follows & ~is_method & (attempts[before] == 0) & (sent != NO_STATE)
+    begins = np.where(has_run, since, np.where(follows, failed, NO_STATE))
+    yield WaitedFor.RETRY, between(np.where(was_first, sent, begins), ready)
+    yield WaitedFor.CREATION, np.where(follows & ~has_run, between(exist, sent), 0)
+    arguments = between(np.minimum(made, exist), exist)
+    yield WaitedFor.ARGUMENTS, np.where(was_first & (arguments > _MOST_RESOLVING_NS), arguments, 0)
+    yield WaitedFor.RESOURCES, np.where(was_first, between(exist, sent), 0)
 
 
 def _ask_more(tasks: RayTasks, found: Places) -> Flags:

@@ -657,6 +657,27 @@ def _waits_of_one(
     return AllAttempts(store).reasons_of([row]), row
 
 
+@pytest.mark.parametrize(("is_sent", "retry_ms"), [(True, 700), (False, 2_600)])
+def test_what_a_first_attempt_without_a_span_waited_for(tmp_path: Path, *, is_sent: bool, retry_ms: int) -> None:
+    """Its arguments and its worker, as Ray has it; what is for an earlier attempt begins when that was sent."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 3_000_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "9.txt").write_bytes(file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)]))
+    first = {"1": 0, "2": 1_800, **({"5": 1_900} if is_sent else {}), "12": 2_200}
+    both = first, {"1": 2_200, "2": 2_600, "5": 2_600, "8": 3_000}
+    states = [{state: EPOCH_NS + 1_000_000 * ms for state, ms in each.items()} for each in both]
+    lines = line_of(task, states[0], error="WORKER_DIED") + line_of(task, states[1], attempt=1)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    parts = AllAttempts(store).reasons_of([row]).parts_of(row)
+    assert parts[WaitedFor.RETRY] == retry_ms * 1_000_000
+    assert parts.get(WaitedFor.ARGUMENTS, 0) == (1_800_000_000 if is_sent else 0)
+
+
 @pytest.mark.parametrize(
     ("began_ms", "kind", "is_certain"),
     [(3, "ACTOR_CREATION_TASK", False), (2_000, "ACTOR_CREATION_TASK", True), (3, "NORMAL_TASK", True)],

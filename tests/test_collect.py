@@ -387,6 +387,9 @@ def test_what_is_no_cluster(into: Path, greeting: bytes) -> None:
             timeout=DEADLINE_S,
             check=False,
         )
+        # Closing it wouldn't end what accepts there, which would leave a connection open.
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
     said = f"spanview: no Ray cluster at {address}: something else answers there\n"
     assert (done.returncode, done.stderr) == (2, said)
     for connection in connections:

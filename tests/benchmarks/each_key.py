@@ -37,10 +37,10 @@ _A_SECOND: Final = 200
 """New traces that a writer writes."""
 _SETTLED_S: Final = 8.0
 """The checking of what was scanned has the processor for so long, at the most, after a million spans are loaded."""
-_BETWEEN_S: Final = 0.1
+_BETWEEN_S: Final = 0.05
 """Between keys, at the most."""
 _QUIET_S: Final = 0.5
-_UNQUIET_S: Final = 2.0
+_UNQUIET_S: Final = 0.5
 """So long is waited for quiet while traces come: it never is."""
 _PATIENCE_S: Final = 30.0
 _LOOK_S: Final = 0.01

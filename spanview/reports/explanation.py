@@ -494,7 +494,7 @@ class _Explanation:
             text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
-                early = "in the queue while no replica is seen to handle any: theirs may have been starting"
+                early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
                 unbegun_text += f"; {duration(early_ns)} {early}"
             is_seen = any(f" {group.key.deployment} " in text for text in of_replicas)
             unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
@@ -504,8 +504,8 @@ class _Explanation:
                 in_queue = f"likely in the queue for {duration(sum(unbegun))}"
                 unbegun_text += f"; no replica is seen to have begun {which}, {in_queue}"
             if lost := sum(map(_lacks_replica, group.requests if is_seen else ())):
-                which = "it" if group.count == 1 else f"{lost:,} of them"
-                unbegun_text += f"; no span of a replica is there of {which}: it may be lost"
+                which = "it has" if group.count == 1 else f"{lost:,} of them {'has' if lost == 1 else 'have'}"
+                unbegun_text += f"; {which} no span of a replica, which may be lost"
             if unbegun_text or not only_unbegun:
                 more, text = "stats --by serve-request", text + unbegun_text
                 yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
@@ -535,7 +535,7 @@ class _Explanation:
         names, size = copy_of(self._spans.name), min(map(len, (processes, starts, ends)))
         by_deployment = defaultdict[str, list[int]](list)
         for number in numbers_of(self._store.names, Part.REPLICA):
-            by_deployment[self._texts[number].split(" ")[1]].append(number)
+            by_deployment[self._texts[number].partition(" ")[2].partition(" ")[0]].append(number)
         firsts = dict[int, tuple[int, int]]()
         for numbers in by_deployment.values():
             rows = np.flatnonzero(np.isin(names[:size], numbers) & (starts[:size] != NO_TIME))
@@ -764,7 +764,11 @@ class _Explanation:
         (process, *others), slow = np.unique(processes[unusual]).tolist(), len(unusual)
         if np.isin(unusual, rows[firsts]).all() and any(in_each[one] > 1 for one in (process, *others)):
             first = f"the first {self._short(self._texts[name])} of its process"
-            return f"; {first}" if slow == 1 else f"; {slow:,} took {_UNUSUAL_TIMES} times it or more, each {first}"
+            return (
+                f"; {first}"
+                if slow == 1
+                else f"; {slow:,} took {_UNUSUAL_TIMES} times the median or more, each {first}"
+            )
         if others or slow == 1 or not in_each[process] == slow < len(rows):
             return ""
         where = sanitise(process_name(self._store.processes, process), _MAX_MESSAGE)

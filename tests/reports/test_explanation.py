@@ -569,7 +569,10 @@ def test_a_process_that_is_slow_is_named(tmp_path: Path, others: list[int | None
 @pytest.mark.parametrize(
     ("in_each", "said"),
     [
-        ([[900, 100, 100], [900, 100], [100, 100]], "; 2 took 3 times it or more, each the first score of its process"),
+        (
+            [[900, 100, 100], [900, 100], [100, 100]],
+            "; 2 took 3 times the median or more, each the first score of its process",
+        ),
         ([[900, 100, 100], [100, 100, 100]], "; the first score of its process"),
         # The last of its process; the only ones of theirs.
         ([[100, 100, 900], [100, 100]], ""),
@@ -588,7 +591,7 @@ def test_what_took_long_as_the_first_of_its_process(tmp_path: Path, in_each: lis
 
 
 _UNBEGUN: Final = "; no replica is seen to have begun 1 of them, likely in the queue for 5 ms"
-_LOST: Final = "; no span of a replica is there of 1 of them: it may be lost"
+_LOST: Final = "; 1 of them has no span of a replica, which may be lost"
 
 
 @pytest.mark.parametrize(
@@ -643,6 +646,21 @@ def test_what_a_replica_raised_is_named_where_its_proxy_did_not_get_it(tmp_path:
     assert texts(explained(str(tmp_path)), "failed") == [f"proxy_http_request Cart GET / failed: {said}"]
 
 
+def test_requests_whose_spans_name_no_deployment(tmp_path: Path) -> None:
+    """Nothing is asked of a name that isn't there."""
+    build = Builder()
+    about: dict[str, Any] = {"attributes": {"app": "shop", "deployment": "Cart"}}
+    spans = [
+        build.span("proxy_http_request", span=1, duration=9_000, **about),
+        build.span("route_to_replica", span=2, parent=1, start=10, duration=8_900, **about),
+        build.span("replica_handle_request", span=3, parent=2, start=8_000, duration=900, **about),
+    ]
+    said = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
+    assert said[0].endswith(
+        "7.99 ms in the queue while no replica is seen to handle a request: theirs may have been starting"
+    )
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_first: bool) -> None:
     """Of three requests two waited for it to start, and one for its turn; or all of them did."""
@@ -662,7 +680,7 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
     (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
-    early = "in the queue while no replica is seen to handle any: theirs may have been starting"
+    early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
     assert said.endswith(f"; 14.0 ms {early}") is is_first
     # Not while another one of its deployment handled some.
     other = build.span("replica_handle_request Cart other", trace=7, span=3, start=3_000, duration=6_000)

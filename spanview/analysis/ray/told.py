@@ -346,7 +346,9 @@ def _of_earlier(
     """
     before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
     is_method, ready = tasks["kind"][found] == _METHOD, tasks["ready"][found]
-    follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
+    # The tasks of two sessions have the same ids.
+    follows = (keys[before] == keys[found]) & (tasks.sessions[before] == tasks.sessions[found])
+    follows &= attempts[before] + 1 == attempts[found]
     made, exist, sent, failed = (tasks[name][before] for name in ("made", "ready", "sent", "failed"))
     # Whether a call had run in an actor that died, or waited for its turn, nobody knows: but until when the actor was
     # made, and when its caller heard of it.
@@ -566,8 +568,8 @@ def first_outcome(store: Store, call: int) -> ToldOutcome | None:
     if told is None or index == UNKNOWN_TASK:
         return None
     tasks, first = told.tasks, max(0, index - int(told.tasks["attempt"][index]))
-    is_there = tasks["attempt"][first] == 0 and tasks["key"][first] == tasks["key"][index]
-    return _outcome_of(tasks, first) if is_there else None
+    is_there = tasks["key"][first] == tasks["key"][index] and tasks.sessions[first] == tasks.sessions[index]
+    return _outcome_of(tasks, first) if is_there and tasks["attempt"][first] == 0 else None
 
 
 def outcome_of_attempt(store: Store, row: int, call: int | None) -> ToldOutcome | None:
@@ -647,7 +649,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
     elif error == "TASK_EXECUTION_EXCEPTION" and message:
         # An argument's error is raised in its place, and doesn't always say so.
-        what = "it" if tasks["runs"][index] != NO_STATE else "it, or what it takes,"
+        what = "it" if tasks["runs"][index] != NO_STATE else "it, or an argument of it,"
         text = f"{what} failed with {message[:_MOST_CAUSE]}"
     if tasks["kind"][index] == _CREATION and tasks["ready"][index] != NO_STATE == tasks["runs"][index]:
         text += f"; it waited {_waits_for(tasks, index)}"

@@ -27,7 +27,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.meanwhile import meanwhile_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.told import told_outcomes
+from spanview.analysis.ray.told import first_outcome, told_outcomes
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
 from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_text
@@ -678,6 +678,31 @@ def test_what_a_first_attempt_without_a_span_waited_for(tmp_path: Path, *, is_se
     assert parts.get(WaitedFor.ARGUMENTS, 0) == (1_800_000_000 if is_sent else 0)
 
 
+def test_a_first_attempt_of_another_session_says_nothing(tmp_path: Path) -> None:
+    """Its task has the same id; of this session's own first attempt no line is here."""
+    task, build, other = "35" * 8 + "0a" * 16, Builder(), "ab" * 28
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 3_000_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    (tmp_path / "7.txt").write_bytes(file_of([call, build.span("f ray.remote_worker", span=2, parent=1, **about)]))
+    first = {
+        "1": EPOCH_NS,
+        "2": EPOCH_NS + 1_800_000_000,
+        "5": EPOCH_NS + 1_900_000_000,
+        "12": EPOCH_NS + 2_200_000_000,
+    }
+    again = {"1": EPOCH_NS + 2_200_000_000, "2": EPOCH_NS + 2_600_000_000, "8": EPOCH_NS + 3_000_000_000}
+    of_other = json.loads(line_of(task, first, error="WORKER_DIED"))
+    of_other["event_data"]["state_updates"]["node_id"] = b64encode(bytes.fromhex(other)).decode()
+    for folder, line in (("a", json.dumps(of_other).encode() + b"\n"), ("b", line_of(task, again, attempt=1))):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "event_EXPORT_TASK_7.log").write_bytes(line)
+    store = load_store(tmp_path)
+    (row,) = calls_of(store).first_attempts.tolist()
+    assert first_outcome(store, 0) is None
+    assert AllAttempts(store).reasons_of([row]).parts_of(row).get(WaitedFor.ARGUMENTS, 0) == 0
+
+
 @pytest.mark.parametrize(
     ("began_ms", "kind", "is_certain"),
     [(3, "ACTOR_CREATION_TASK", False), (2_000, "ACTOR_CREATION_TASK", True), (3, "NORMAL_TASK", True)],
@@ -873,7 +898,7 @@ def test_the_exception_of_a_call_is_named(tmp_path: Path, message: str, said: st
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
     # What never ran, as far as Ray has written, may have got it as an argument.
-    what = f"it, or what it takes, failed with {said}" if said else "it failed"
+    what = f"it, or an argument of it, failed with {said}" if said else "it failed"
     assert told.as_ray_says == f"{what}, as Ray says"
     (tmp_path / "event_EXPORT_TASK_8.log").write_bytes(line_of(task, {"8": EPOCH_NS + 2_000}))
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()

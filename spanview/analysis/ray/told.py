@@ -640,6 +640,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         # As where a runtime environment can't be set up. That an actor's creation was sent Ray doesn't write.
         is_creation = tasks["kind"][index] == _CREATION
         outcome, text = CallOutcome.FAILED, NOT_MADE if is_creation else "it failed before a worker had got it"
+        text += f"; it waited {_waits_for(tasks, index)}" if is_creation and tasks["ready"][index] != NO_STATE else ""
     elif error == "ACTOR_DIED":
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
@@ -651,8 +652,6 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         # An argument's error is raised in its place, and doesn't always say so.
         what = "it" if tasks["runs"][index] != NO_STATE else "it, or an argument of it,"
         text = f"{what} failed with {message[:_MOST_CAUSE]}"
-    if tasks["kind"][index] == _CREATION and tasks["ready"][index] != NO_STATE == tasks["runs"][index]:
-        text += f"; it waited {_waits_for(tasks, index)}"
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 

@@ -25,7 +25,7 @@ from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_
 from spanview.analysis.flame import flame, located
 from spanview.index.tree import ROOT
 from spanview.reports.comparison import Order
-from spanview.tui.diff import diff_model, diff_screen
+from spanview.tui.diff import diff_model, diff_screen, pairs
 from spanview.tui.diff.diff_model import DiffModel
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.pairs import pairs_of
@@ -683,3 +683,22 @@ async def test_of_many_spans_they_are_looked_for_in_a_thread() -> None:
         with patch.object(diff_screen, "_MOST_SPANS_AT_ONCE", 0):
             await look.press("enter")
             await look.until(lambda: look.is_on(SpansScreen))
+
+
+def test_what_can_be_compared_is_found_while_traces_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever one comes: between any two columns that are looked at."""
+    build, ask = Builder(), pairs._columns
+    first = range(1, 30)
+    data = Growing(*(build.span("a", trace=one, duration=one, status="ERROR" if one < 5 else "OK") for one in first))
+    data.add(*(build.span("a", trace=trace) for trace in range(30, 40)), path="other/1.json")
+
+    def grown(*asked: Any) -> Any:
+        columns = ask(*asked)
+        data.add(build.span("a", trace=100 + len(data.store.trace_table)))
+        return columns
+
+    monkeypatch.setattr(pairs, "_columns", grown)
+    found = pairs_of(data.store)
+    assert [pair.a.what for pair in found] == ["spans", "without an error", "all others"]
+    for pair in found:
+        assert {*pair.a.traces()}.isdisjoint(pair.b.traces())

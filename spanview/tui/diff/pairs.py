@@ -55,7 +55,8 @@ def pairs_of(store: Store) -> list[Pair]:
 
 
 def _folders(store: Store) -> list[Pair]:
-    (starts,), sources = _columns(store, "start_ns"), _sources_of_traces(store)
+    # What is asked later may be of more traces.
+    sources, (starts,) = _sources_of_traces(store), _columns(store, "start_ns")
     is_one_run = _are_one_run(store, len(sources))
     starts, sources = starts[: len(sources)][is_one_run], sources[is_one_run]
     used, first = np.unique(sources), dict[str, int]()

@@ -243,6 +243,7 @@ class UnendedSpans:
         """Return what has become of each of the newest spans without an end, by row."""
         # One time for all: what runs at once has the same end on a screen.
         now_ns = time.time_ns()
+        self._writers.look()
         found = {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
         if len(self._calls) > MAX_UNENDED:
             self._calls.clear()

@@ -120,6 +120,7 @@ class Writers:
         self._store = store
         self._host = host
         self._clock = clock
+        self._looked_at = clock()
         self._record_facts: dict[int, RecordFacts] = {}
         """By row: a record is read from a file."""
         self.sessions: dict[int, str] = {}
@@ -184,7 +185,11 @@ class Writers:
         """Return when the process that has written a span was last seen alive; `NO_TIME` if it never was."""
         return self._seen_ns.get((self._store.spans.process[row], writer.pid), NO_TIME)
 
+    def look(self) -> None:
+        """Begin a look at many spans: `has_ended` says the same of all that a process has written."""
+        self._looked_at = self._clock()
+
     def has_ended(self, row: int, writer: Writer, after_s: float) -> bool:
-        """Return whether a process that was seen alive was seen to have ended so long ago, as `life` was asked."""
+        """Return whether a process that was seen alive was seen to have ended so long before the last `look`."""
         since = self._ended_at.get((self._store.spans.process[row], writer.pid))
-        return since is not None and self._clock() - since >= after_s
+        return since is not None and self._looked_at - since >= after_s

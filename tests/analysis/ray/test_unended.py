@@ -13,10 +13,12 @@ no process            –                        –                        unkn
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -167,6 +169,19 @@ def test_a_process_that_was_seen_alive() -> None:
     (unended,) = spans.all().values()
     assert unended_text(unended) == "lost: its process (pid 7) has ended"
     assert fates_text([unended]) == "1 lost"
+
+
+def test_what_a_process_has_written_is_lost_at_once() -> None:
+    """However long a look at all of it takes."""
+    spans_of_seven = [begun(), Builder().span("load", span=2, start=3, duration=None, resource={"process.pid": 7})]
+    store, host = store_with({STARTED: spans_of_seven}), FakeHost({7})
+    spans = UnendedSpans.of_store(store, host, partial(next, itertools.count(step=0.2)))
+    spans.all()
+    host.end({7})
+    looks = [{unended.fate for unended in spans.all().values()} for _ in range(6)]
+    assert looks[0] == {Fate.RUNS}
+    assert looks[-1] == {Fate.LOST}
+    assert all(len(fates) == 1 for fates in looks)
 
 
 def test_until_when_a_lost_span_is_known_to_have_run(monkeypatch: pytest.MonkeyPatch) -> None:

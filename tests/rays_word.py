@@ -186,7 +186,7 @@ def line_of(
         asked: The resources that it asks for; one CPU without.
     """
     news = {"state_ts_ns": {state: str(ns) for state, ns in states.items()}, "node_id": _text_of(NODE)}
-    info = {"type": kind, "func_or_class_name": name, "required_resources": asked or {"CPU": 1}}
+    info = {"type": kind, "func_or_class_name": name, "required_resources": {"CPU": 1} if asked is None else asked}
     data = {
         "task_id": _text_of(task),
         "attempt_number": attempt,

@@ -33,6 +33,8 @@ runs      runs
 failed    its caller heard that it had failed, for good or for this attempt
 """
 _FINISHED, _FAILED = "11", "12"
+_GONE: Final = frozenset(("DEAD", "RESTARTING"))
+"""States of actors."""
 FETCHING: Final = frozenset(("4", "6", "13"))
 """States in which arguments that exist are fetched."""
 TASK_ID_BYTES: Final = 24
@@ -86,6 +88,8 @@ class ActorUpdate(NamedTuple):
     node: bytes
     cause: str
     """Why it died."""
+    freed_ns: int
+    """When it died, for good or not, and left what it had asked for, in nanoseconds since 1970; 0 otherwise."""
 
 
 class NodeUpdate(NamedTuple):
@@ -150,7 +154,7 @@ def updates_of(events: Iterable[Mapping[str, Any]]) -> RayUpdates:
                 if len(task) == TASK_ID_BYTES:
                     tasks.append(_task_update(task, data))
             case "EXPORT_ACTOR":
-                actors.append(_actor_update(data))
+                actors.append(_actor_update(data, _number(event.get("timestamp"), 0)))
             case "EXPORT_NODE":
                 resources = {
                     name: value
@@ -203,14 +207,16 @@ def _fetched(times: Mapping[str, Any]) -> int:
     return sum(after - ns for (ns, state), (after, _) in pairwise(in_order) if state in FETCHING)
 
 
-def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:
+def _actor_update(data: Mapping[str, Any], seconds: int) -> ActorUpdate:
+    state, is_asking = _text(data, "state"), bool(_object(data, "required_resources"))
     causes = [cause for cause in _object(data, "death_cause").values() if isinstance(cause, dict)]
     texts = (_text(cause, "error_message") or _last_line(cause) for cause in causes)
     return ActorUpdate(
         _id(data.get("actor_id")),
-        _text(data, "state"),
+        state,
         _id(data.get("node_id")),
         next(filter(None, texts), ""),
+        seconds * 1_000_000_000 if is_asking and state in _GONE else 0,
     )
 
 

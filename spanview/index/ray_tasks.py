@@ -96,6 +96,8 @@ class RayTasks:
         self._folders_of_nodes = dict[bytes, set[int]]()
         self.actors = defaultdict[str, Actor](Actor)
         """By the id, in hex."""
+        self._freed = list[int]()
+        """When actors left what they had asked for, in nanoseconds since 1970, each a whole second."""
         self.nodes: dict[bytes, Mapping[str, float]] = {}
         """What nodes have, or had."""
         self._known_sessions: tuple[int, Places] = -1, np.empty(0, np.int64)
@@ -142,6 +144,8 @@ class RayTasks:
         actor.is_restarting = update.state == "RESTARTING" or (actor.is_restarting and update.state != "ALIVE")
         actor.is_dead = update.state == "DEAD"
         actor.cause = update.cause or actor.cause
+        if update.freed_ns:
+            self._freed.append(update.freed_ns)
 
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:
         keys = [task_key(update.task) for update in updates]
@@ -278,6 +282,18 @@ class RayTasks:
     def have_fetched(self) -> bool:
         """Whether any attempt is known to have fetched arguments."""
         return bool(self._fetched)
+
+    def may_have_lacked_room(self, since: NDArray[Any], until: NDArray[Any]) -> Flags:
+        """Tell in which stretches an attempt failed, or an actor died, and left what it had asked for.
+
+        Args:
+            since: When each begins, in nanoseconds since 1970.
+            until: When it ends.
+        """
+        had = self["has_failed"] & (self["runs"] != NO_STATE) & (self["resources"] != 0)
+        freed = np.sort(np.append(self["failed"][had], np.array(self._freed, np.int64)))
+        lacked: Flags = np.searchsorted(freed, since, "right") < np.searchsorted(freed, until, "right")
+        return lacked
 
     def are_first(self) -> Flags:
         """Tell which attempts are the first ones that their workers ran."""

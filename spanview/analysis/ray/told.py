@@ -283,12 +283,15 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     is_started = (
         is_first & ~is_method & ~asks_more & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     )
-    starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
     # When its worker was started isn't known; one that was started ahead may get its first task before it is there.
     # That an actor's creation was sent Ray doesn't write: its worker may have been there, and resources lacked.
     is_unsure = (
         is_first & ~is_method & ~asks_more & ((began < made) | ((kind == _CREATION) & (runs - began > began - made)))
     )
+    # What left its place meanwhile may have held what it asks for: it waited for that, or for a worker.
+    may_lack = is_unsure & (tasks["resources"][found] != 0) & tasks.may_have_lacked_room(ready, sent)
+    is_started, is_unsure = is_started & ~may_lack, is_unsure & ~may_lack
+    starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
     is_unready = is_unsure & (tasks["runs"][found] != NO_STATE) & (runs - sent >= _LEAST_START_NS)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:

@@ -603,6 +603,40 @@ def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
     assert {kind: round(ns / 1_000_000) for kind, ns in waits.parts_of(row).items()} == parts
 
 
+def _died(seconds: int, asked: Mapping[str, float]) -> bytes:
+    """Return the line of an actor that died so long after all began, and had asked for something."""
+    gone = {"actor_id": b64encode(b"5a" * 8).decode(), "state": "DEAD", "required_resources": asked}
+    event = {"event_data": gone, "source_type": "EXPORT_ACTOR", "timestamp": EPOCH_NS // 10**9 + seconds}
+    return json.dumps(event).encode() + b"\n"
+
+
+def _failed(ms: int, asked: Mapping[str, float]) -> bytes:
+    """Return the line of another task's attempt that ran, and failed at a time."""
+    states = {"8": EPOCH_NS + 1_000_000, "12": EPOCH_NS + 1_000_000 * ms}
+    return line_of("36" * 8 + "0a" * 16, states, asked=asked, error="WORKER_DIED")
+
+
+@pytest.mark.parametrize(
+    ("asked", "others", "waited_for"),
+    [
+        ({"CPU": 1}, _failed(3_000, {"CPU": 1}), WaitedFor.RESOURCES),
+        ({"CPU": 1}, _died(3, {"CPU": 1}), WaitedFor.RESOURCES),
+        # It had nothing, was gone before, or afterwards; or what waited asked for nothing.
+        ({"CPU": 1}, _failed(3_000, {}) + _died(3, {}), WaitedFor.WORKER_START),
+        ({"CPU": 1}, _failed(400, {"CPU": 1}) + _died(9, {"CPU": 1}), WaitedFor.WORKER_START),
+        ({}, _failed(3_000, {"CPU": 1}), WaitedFor.WORKER_START),
+    ],
+)
+def test_what_leaves_its_place_may_have_been_waited_for(
+    tmp_path: Path, asked: dict[str, int], others: bytes, waited_for: WaitedFor
+) -> None:
+    """Where nobody knows when a worker was started: with what a process asked for that died meanwhile it may begin."""
+    states = {"1": 500, "2": 500, "5": 4_000, "8": 4_000}
+    waits, row = _waits_of_one(tmp_path, states, starts_ms=4_000, asked=asked, others=others)
+    assert waits.parts_of(row)[waited_for] == 3_500_000_000
+    assert waits.is_certain(row) is (waited_for is WaitedFor.RESOURCES)
+
+
 @pytest.mark.parametrize(
     ("asked", "ran_ms", "said", "are_certain"),
     [
@@ -633,6 +667,7 @@ def _waits_of_one(
     began_ms: int | None = None,
     asked: Mapping[str, float] | None = None,
     kind: str = "NORMAL_TASK",
+    others: bytes = b"",
 ) -> tuple[WaitReasons, int]:
     """Return what the only call of a session waited for, and the row of its attempt.
 
@@ -642,6 +677,7 @@ def _waits_of_one(
         began_ms: When the process that ran it began, if its file tells.
         asked: The resources that it asks for.
         kind: What Ray calls its kind.
+        others: Lines of other tasks and actors.
     """
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
@@ -651,7 +687,7 @@ def _waits_of_one(
     name = "9.txt" if began_ms is None else f"node-9-{EPOCH_NS // 1_000_000 + began_ms}.jsonl"
     (folder / name).write_bytes(file_of([build.span("f ray.remote_worker", span=2, parent=1, **about)]))
     states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at_ms.items()}
-    (folder / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, asked=asked, kind=kind))
+    (folder / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, asked=asked, kind=kind) + others)
     store = load_store(folder)
     (row,) = calls_of(store).first_attempts.tolist()
     return AllAttempts(store).reasons_of([row]), row

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 
 from spanview.exports.shares import ALIKE_SHARES, gathered, in_shares, shares_of_traces
 from spanview.exports.walks import alike_spans, spans_in_place
-from spanview.formats.chrome import ChromeDrafts, ChromeWriter, Drafted
+from spanview.formats.chrome import ChromeDrafts, ChromeWriter, Drafted, TraceDraft
 from spanview.formats.jsontext import dumps_strict
-from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from spanview.exports.alike_spans import AlikeSpan
     from spanview.index.store import Store
-    from spanview.model.span import Span
 
 
 def chrome_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
@@ -35,18 +32,22 @@ def _parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
 
     alike = alike_spans(store, traces, lambda span, lose: ChromeDrafts(base, lose).told(span), since_ns=base)
 
-    def drafted(span: Span | AlikeSpan) -> Span | Drafted:
-        if not isinstance(span, tuple):
-            return span
-        (text, process, row, *_), columns = span, store.spans
-        span_id, parent_id = map(format_span_id, (columns.span_id[row], columns.parent_id[row]))
-        kind, start_ns, end_ns = columns.kind[row], columns.start_ns[row], columns.end_ns[row]
-        return Drafted(span_id, parent_id, kind, start_ns, end_ns, text, process.told)
+    columns = store.spans
 
     def drafts(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-        drafts = ChromeDrafts(base, lose)
-        spans_of_traces = groupby(spans_in_place(store, share, alike, lose), itemgetter(0))
-        yield marshal.dumps([drafts.of([drafted(span) for _, span, _ in spans]) for _, spans in spans_of_traces])
+        drafts, of_traces = ChromeDrafts(base, lose), list[TraceDraft]()
+        for _, spans in groupby(spans_in_place(store, share, alike, lose), itemgetter(0)):
+            drafted = list[Drafted | None]()
+            for _, span, _ in spans:
+                if isinstance(span, tuple):
+                    text, process, row, *_ = span
+                    ids, kind = (columns.span_id[row], columns.parent_id[row]), columns.kind[row]
+                    times = columns.start_ns[row], columns.end_ns[row]
+                    drafted.append(Drafted(*ids, kind, *times, text, process.told))
+                else:
+                    drafted.append(drafts.drafted(span))
+            of_traces.append(drafts.of([*filter(None, drafted)]))
+        yield marshal.dumps(of_traces)
 
     yield b'{"traceEvents":['
     prefix = b"\n"

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from spanview.formats.jsontext import dumps_reporting, dumps_sorted, dumps_strict
 from spanview.formats.tags import ignore_loss
 from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.ids import SPAN_ID_DIGITS, UNUSABLE, parse_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ _PROCESS_KEYS: Final = frozenset(("service.instance.id", "process.pid"))
 """Attributes of a resource that identify a process."""
 _RAY_PID: Final = "ray.pid"
 _RAY_NODE: Final = "ray.node_id"
+_NO_PARENT: Final = -1
 _NO_LANE: Final = {"pid": 0, "tid": 0}
 _HOLE: Final = b',"pid":0,"tid":0'
 """The first such part of an event's text: no text in it can have a quotation mark after a comma."""
@@ -50,15 +52,19 @@ TraceDraft: TypeAlias = "tuple[list[SpanDraft], list[tuple[int, int, bytes]]]"
 
 
 class Drafted(NamedTuple):
-    """A span of which all that takes long is known: what has neither links nor events."""
+    """What is written of a span, and what its place among others depends on; an id may be `UNUSABLE`."""
 
-    span_id: str
-    parent_id: str | None
-    kind_value: int
+    span_id: int
+    parent_id: int
+    kind: int | None
     start_ns: int
-    end_ns: int
+    end_ns: float
+    """Infinite for one without an end, which stays open for ever."""
     slice: bytes
     process: tuple[bytes, bytes]
+    instants: Sequence[bytes] = ()
+    links: Sequence[int] = ()
+    """The ids of spans of its trace."""
 
 
 class ChromeDrafts:
@@ -75,31 +81,51 @@ class ChromeDrafts:
         """By the resource's identity and what else identifies a process, where that is text."""
 
     def told(self, span: Span) -> tuple[bytes, tuple[bytes, bytes]] | None:
-        """Return the slice of a span, and its process; None for one that has more."""
+        """Return the slice of a span that has a start, and its process; None for one that has more."""
         return None if span.links or span.events else (self._slice(span), self._process_of(span))
 
-    def of(self, spans: Sequence[Span | Drafted]) -> TraceDraft:
-        """Return the draft of one trace, whose spans are given with parents before their children."""
-        timed = [index for index, span in enumerate(spans) if span.start_ns is not None]
-        for _ in range(len(spans) - len(timed)):
+    def drafted(self, span: Span) -> Drafted | None:
+        """Return what is written of a span; None for one without a start."""
+        if span.start_ns is None:
             self._lose("dropped {span} without a start")
-        timed.sort(key=lambda index: _start_of(spans[index]))
-        by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
-        by_id.pop(None, None)
-        ranks = {index: rank for rank, index in enumerate(timed)}
-        arrows = self._arrows([spans[index] for index in timed])
+            return None
+        ids = _id_of(span.span_id), _id_of(span.parent_id)
+        # One that ends before it starts is a moment.
+        end_ns = inf if span.end_ns is None else max(span.end_ns, span.start_ns)
+        told, instants = (
+            (self._slice(span), self._process_of(span)),
+            [self._instant(event, span) for event in span.events],
+        )
+        links = [_id_of(link.span_id) if link.trace_id == span.trace_id else UNUSABLE for link in span.links]
+        return Drafted(*ids, span.kind_value, span.start_ns, end_ns, *told, instants, links)
+
+    def of(self, spans: Sequence[Drafted]) -> TraceDraft:
+        """Return the draft of one trace, whose spans are given with parents before their children."""
+        order = sorted(range(len(spans)), key=[span.start_ns for span in spans].__getitem__)
+        ranks = dict(zip(order, range(len(order)), strict=True))
+        # Of spans with one id, the first has the children.
+        by_id = {spans[index].span_id: ranks[index] for index in reversed(range(len(spans)))}
+        by_id.pop(UNUSABLE, None)
         drafts: list[SpanDraft] = []
-        for rank, index in enumerate(timed):
-            span = spans[index]
-            parent = ranks.get(by_id.get(span.parent_id, -1), rank)
-            parent_rank, instants = parent if parent < rank else -1, list[bytes]()
-            if isinstance(span, Drafted):
-                process, text = span.process, span.slice
-            else:
-                process, text = self._process_of(span), self._slice(span)
-                instants += [self._instant(event, span) for event in span.events]
-            drafts.append((process, _start_of(span), _end_of(span), parent_rank, text, instants))
+        arrows: list[tuple[int, int, bytes]] = []
+        for rank, index in enumerate(order):
+            _, parent_id, kind, start_ns, end_ns, text, process, instants, links = spans[index]
+            parent = by_id.get(parent_id, _NO_PARENT)
+            if kind == CONSUMER and parent != _NO_PARENT and spans[order[parent]].kind == PRODUCER:
+                self._draw(arrows, parent, rank, b"message")
+            for link in links:
+                self._draw(arrows, by_id.get(link), rank, b"link")
+            drafts.append((process, start_ns, end_ns, parent if parent < rank else _NO_PARENT, text, [*instants]))
         return drafts, arrows
+
+    def _draw(self, arrows: list[tuple[int, int, bytes]], source: int | None, target: int, name: bytes) -> None:
+        if source is None:
+            self._lose("wrote {link} to spans outside the trace without arrows")
+        elif source > target:
+            # Readers take events by time, and know no flow that ends before it begins.
+            self._lose("dropped {arrow} back in time, which readers don't draw")
+        else:
+            arrows.append((source, target, name))
 
     def _process_of(self, span: Span) -> tuple[bytes, bytes]:
         resource, attributes = span.resource.attributes, span.attributes
@@ -126,16 +152,16 @@ class ChromeDrafts:
         }
         duration_ns = span.duration_ns
         if duration_ns is None:
-            return self._timed(_start_of(span), {"ph": "B", **event})
+            return self._timed(span.start_ns or 0, {"ph": "B", **event})
         if duration_ns < 0:
             self._lose("wrote {negative duration} as 0")
-        return self._timed(_start_of(span), {"ph": "X", **event}, max(duration_ns, 0))
+        return self._timed(span.start_ns or 0, {"ph": "X", **event}, max(duration_ns, 0))
 
     def _instant(self, event: Event, span: Span) -> bytes:
         time = event.timestamp_ns
         if time is None:
             self._lose("moved {event} without a time to the start of the span")
-            time = _start_of(span)
+            time = span.start_ns or 0
         elif time < self._base_ns:
             self._lose("moved {event} before all spans to the start of the first span")
             time = self._base_ns
@@ -150,29 +176,6 @@ class ChromeDrafts:
         if duration_ns is not None:
             times += b',"dur":' + _micros(duration_ns)
         return times + b"," + dumps_reporting(event, self._lose)[1:]
-
-    def _arrows(self, spans: Sequence[Span | Drafted]) -> list[tuple[int, int, bytes]]:
-        """Return the flows between some spans, given in the order of their starts."""
-        by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
-        arrows: list[tuple[int, int, bytes]] = []
-        for index, span in enumerate(spans):
-            parent = by_id.get(span.parent_id) if span.parent_id is not None else None
-            pairs = []
-            if parent is not None and (spans[parent].kind_value, span.kind_value) == (PRODUCER, CONSUMER):
-                pairs.append((parent, b"message"))
-            for link in () if isinstance(span, Drafted) else span.links:
-                linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None  # type: ignore[union-attr]
-                if linked is None:
-                    self._lose("wrote {link} to spans outside the trace without arrows")
-                else:
-                    pairs.append((linked, b"link"))
-            for source, name in pairs:
-                if source > index:
-                    # Readers take events by time, and know no flow that ends before it begins.
-                    self._lose("dropped {arrow} back in time, which readers don't draw")
-                else:
-                    arrows.append((source, index, name))
-        return arrows
 
 
 class _Process:
@@ -254,14 +257,8 @@ def _metadata(name: str, process: _Process, tid: int, args: dict[str, Any]) -> b
     return dumps_strict({"ph": "M", "name": name, "pid": process.pid, "tid": tid, "args": args})
 
 
-def _start_of(span: Span | Drafted) -> int:
-    """Return the start; spans without one are left out."""
-    return span.start_ns or 0
-
-
-def _end_of(span: Span | Drafted) -> float:
-    """Return the end; a span without one stays open for ever, and one that ends before it starts is a moment."""
-    return inf if span.end_ns is None else max(span.end_ns, _start_of(span))
+def _id_of(text: str | None) -> int:
+    return parse_id(text, SPAN_ID_DIGITS)
 
 
 def _micros(ns: int) -> bytes:

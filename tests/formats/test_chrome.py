@@ -56,7 +56,8 @@ def drawn(drawing: str, **fields: Any) -> list[Span]:
 def events_of(*traces: list[Span], lost: list[str] | None = None) -> list[Json]:
     """Return the events of traces, with exact numbers."""
     drafts, writer = ChromeDrafts(EPOCH_NS, ([] if lost is None else lost).append), ChromeWriter(EPOCH_NS)
-    events = [event for spans in traces for event in writer.events_of(drafts.of(spans))]
+    drafted = ([span for span in map(drafts.drafted, spans) if span is not None] for spans in traces)
+    events = [event for spans in drafted for event in writer.events_of(drafts.of(spans))]
     return [json.loads(event, parse_float=Decimal) for event in events]
 
 

@@ -111,13 +111,14 @@ class Attempt:
             put("actor", created, ran)
             parts["actor"] -= fetched.get("6", 0)
         else:
-            is_alone = (self.is_first or self.kind == "ACTOR_CREATION_TASK") and not self.asks_more
+            is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+            is_alone = is_first and not self.asks_more
             # One that was there before, and took no time, was up.
             is_made = is_alone and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
-            # It was started ahead, and was not yet there.
-            is_late = is_alone and began_ns < self.made_ns and _RUNS in states and ran - sent >= 50_000_000
+            # It was not yet there.
+            is_late = is_first and _RUNS in states and ran - sent >= 50_000_000
             put("worker_start", starting, ran if is_late else sent)
         if self.kind != "ACTOR_TASK":
             put("loading", ran, started_ns)

@@ -263,6 +263,8 @@ class Shown(NamedTuple):
     """Which attempts that is."""
     are_held: Flags
     """Which of them waited until something else had ended in their actors."""
+    idle: NDArray[Any]
+    """When all that it had begun before had ended; 0 for nothing."""
 
 
 def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
@@ -292,7 +294,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     may_lack = is_unsure & (tasks["resources"][found] != 0) & tasks.may_have_lacked_room(ready, sent)
     is_started, is_unsure = is_started & ~may_lack, is_unsure & ~may_lack
     starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
-    is_unready = is_unsure & (tasks["runs"][found] != NO_STATE) & (runs - sent >= _LEAST_START_NS)
+    # Of 153 that ran so long after they had been sent, each was its worker's first; others took 89 ms at most.
+    is_unready = is_first & ~is_method & (tasks["runs"][found] != NO_STATE) & (runs - sent >= _LEAST_START_NS)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
         """Return what of a stretch is a part of each wait."""
@@ -315,7 +318,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, np.where(is_unready, runs, sent))))
-    put(WaitedFor.LOADING, np.where(is_method, 0, between(runs, until)))
+    loading = between(np.where(is_method, np.maximum(runs, shown.idle), runs), until)
+    put(WaitedFor.LOADING, np.where(is_method & (loading < _LEAST_START_NS), 0, loading))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         for part in (WaitedFor.ACTOR, WaitedFor.RESOURCES):
@@ -328,7 +332,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
     asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
-    are_certain = are_told & ~is_unsure
+    is_late = parts[:, KINDS.index(WaitedFor.WORKER_START)] > parts[:, KINDS.index(WaitedFor.RESOURCES)]
+    are_certain = are_told & ~is_unsure & ~(is_unready & is_late & (asks_more | may_lack))
     return ToldWaits(
         are_told,
         are_certain,

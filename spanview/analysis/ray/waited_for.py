@@ -417,7 +417,9 @@ class AllAttempts:
         if tasks is not None:
             rows = self._rows[chosen]
             are_held = kinds == KINDS.index(WaitedFor.ACTOR)
-            shown = Shown(self._began_ns(chosen), prepared, self._firsts[chosen] == chosen, are_held)
+            are_first = self._firsts[chosen] == chosen
+            idle = np.where(are_first, 0, self._reached[chosen - 1])
+            shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, idle)
             told = told_waits(self._store, tasks, rows, self._callers[chosen], shown)
             parts[told.are_told] = told.parts_ns[told.are_told]
             most = parts[:, :UNKNOWN].argmax(axis=1)

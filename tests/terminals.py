@@ -133,6 +133,11 @@ class Terminal:
         return self._process.poll() is None
 
     @property
+    def _is_read(self) -> bool:
+        """Whether the program has ended, and all is here that it wrote."""
+        return not (self.is_running or self._reader.is_alive())
+
+    @property
     def pid(self) -> int:
         """The number of the process."""
         return self._process.pid
@@ -156,7 +161,7 @@ class Terminal:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
-                assert self.is_running, f"ended with {self._process.poll()}: {self.output[-6000:]!r}"
+                assert not self._is_read, f"ended with {self._process.poll()}: {self.output[-6000:]!r}"
                 self._grown.wait(min(left, 0.2))
         return True
 
@@ -176,7 +181,7 @@ class Terminal:
         deadline = time.monotonic() + seconds
         while not condition(self.lines):
             left, length = deadline - time.monotonic(), len(self.output)
-            if left <= 0 or not self.is_running:
+            if left <= 0 or self._is_read:
                 return bool(condition(self.lines))
             self._wait_for_more(length, min(left, 0.2))
         return True

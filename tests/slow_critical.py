@@ -69,8 +69,16 @@ class SlowPath:
         if moment == self._starts[at]:
             self._left.add(at)
             return self._parents[at]
-        ended = [node for node in self._below(at) if self._ends[node] == moment and self._may_go(at, node)]
-        return min((node for node in ended if node not in self._left), default=None)
+        ended = [node for node in self._below(at) if self._may_go(at, node) and node not in self._left]
+        ended = [node for node in ended if moment <= self._ends[node] <= moment + self._late(node)]
+        return min(ended, key=lambda node: (-self._ends[node], node), default=None)
+
+    def _late(self, node: int) -> int:
+        """Return how long before its end a replica of Ray Serve, or its routing, may have answered."""
+        above, below = self._parents[node], [other for other in self._below(node) if self._parents[other] == node]
+        pairs = [(other, node) for other in below] + ([] if above is None else [(node, above)])
+        is_of_serve = any(self._is_queued(*pair) for pair in pairs)
+        return min(25_000, (self._ends[node] - self._starts[node]) // 10) * is_of_serve
 
     def _may_go(self, at: int, node: int) -> bool:
         between = self._above(node)

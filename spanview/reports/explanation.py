@@ -716,7 +716,8 @@ class _Explanation:
         order = known[np.lexsort((times.own[known], names[known]))]
         firsts = np.flatnonzero(np.diff(names[order].astype(np.int64), prepend=-1))
         counts = np.diff(np.append(firsts, len(order)))
-        medians = np.repeat(times.own[order[firsts + (counts - 1) // 2]], counts) if len(firsts) else counts
+        middle = times.own[order[firsts + (counts - 1) // 2]], times.own[order[firsts + counts // 2]]
+        medians = np.repeat(middle[0] + (middle[1] - middle[0]) // 2, counts) if len(firsts) else counts
         own, table = times.own[order], self._store.trace_table
         chosen = np.zeros(len(table), np.bool_)
         chosen[[*self._traces]] = True

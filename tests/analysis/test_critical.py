@@ -89,6 +89,14 @@ DRAWINGS = [
         f"a0-1 ~{REPLICA}1-2 b2-3 ~{REPLICA}3-5 {REPLICA}5-18 a18-20",
     ),
     (f"a 0-20\n  {ROUTE} 1-3\n    b 2-2\n    {REPLICA} 5-18", f"a0-1 ~{REPLICA}1-5 {REPLICA}5-18 a18-20"),
+    # It may close its span a little after its caller went on, as may its routing; not much later, and no one else.
+    (
+        f"a 0-40\n  {ROUTE} 1-6\n    {REPLICA} 4-26\n  b 25-38",
+        f"a0-1 ~{REPLICA}1-4 {REPLICA}4-25 b25-38 a38-40",
+    ),
+    (f"a 0-40\n  {ROUTE} 2-26\n    {REPLICA} 2-25\n  b 24-38", f"a0-2 {REPLICA}2-24 b24-38 a38-40"),
+    (f"a 0-40\n  {ROUTE} 1-6\n    {REPLICA} 4-26\n  b 22-38", f"a0-1 {ROUTE}1-6 a6-22 b22-38 a38-40"),
+    ("a 0-40\n  c 1-26\n  b 25-38", "a0-25 b25-38 a38-40"),
     # A routing without a replica runs, and a replica without a routing isn't queued.
     (f"a 0-20\n  {ROUTE} 1-20", f"a0-1 {ROUTE}1-20"),
     (f"a 0-20\n  b 1-6\n    {REPLICA} 4-18", f"a0-1 b1-4 {REPLICA}4-18 a18-20"),

@@ -174,6 +174,13 @@ def test_what_is_unusual_is_compared_with_its_name(tmp_path: Path) -> None:
     assert [row["duration_ns"] for row in document["rows"] if row["topic"] == "unusual"] == [812_000]
 
 
+def test_what_half_of_all_take_is_usual(tmp_path: Path) -> None:
+    """The median of an even number lies between the two in the middle."""
+    build = Builder()
+    spans = [build.span("query", trace=number, duration=812 if number % 2 else 20) for number in range(1, 15)]
+    assert texts(explained(folder_of(tmp_path, spans)), "unusual") == []
+
+
 @pytest.mark.parametrize("waits", [True, False])
 def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool) -> None:
     """As for an actor's turn, which is no time of its own, though no span covers it."""

@@ -441,6 +441,24 @@ class _Explanation:
         outermost = forest.rows[have_failed & (forest.sums_above(have_failed) == 1)]
         return {row: found[row] for row in outermost.tolist()}
 
+    @cached_property
+    def _served(self) -> Sequence[Request]:
+        """The requests of Ray Serve that are asked about."""
+        found = self._found_before.requests
+        requests = serve_requests(self._store, self._traces) if found is None else found
+        return [request for request in requests if self._is_asked(request.rows[0])]
+
+    @cached_property
+    def _broken_off(self) -> Mapping[int, Failure]:
+        """Requests that raised, or were cancelled, in traces without an error, by the row of the span that says so."""
+        errors, traces = self._store.trace_table.error_count, self._spans.trace
+        said = {request.failed_row(self._store): request.failure for request in self._served}
+        return {
+            row: failure
+            for row, failure in said.items()
+            if row is not None and failure in {Failure.RAISED, Failure.CANCELLED} and not errors[traces[row]]
+        }
+
     def _of_calls(self, most: int) -> Iterator[Statement]:
         """Yield what calls waited for and how long they ran, the functions first that took most."""
         calls, functions = self._own_calls, self._functions
@@ -478,10 +496,7 @@ class _Explanation:
             most: How many routes at the most.
             only_unbegun: Whether only that is asked for which no replica had begun, or is seen to have.
         """
-        found = self._found_before.requests
-        requests = serve_requests(self._store, self._traces) if found is None else found
-        asked = [request for request in requests if self._is_asked(request.rows[0])]
-        groups = [group for group in serve_groups(self._store, requests=asked) if group.sums.total]
+        groups = [group for group in serve_groups(self._store, requests=self._served) if group.sums.total]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
         of_replicas = [self._texts[number] for number in numbers_of(self._store.names, Part.REPLICA)]
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
@@ -781,7 +796,7 @@ class _Explanation:
         """Yield what was raised, and how often; the newest traces first, as far as so many are looked at."""
         rows = failed_rows(self._store, self._traces)
         by_trace = defaultdict[int, list[int]](list)
-        for row in filter(self._is_asked, rows.tolist()):
+        for row in (*filter(self._is_asked, rows.tolist()), *self._broken_off):
             by_trace[self._spans.trace[row]].append(row)
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
         groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
@@ -792,11 +807,15 @@ class _Explanation:
                 groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
         in_order = sorted(groups.items(), key=lambda group: (group[0][3], -len(group[1])))
         for (name, _, place, is_good), origins in islice(in_order, _MOST_FAILURES):
-            often = "failed" if len(origins) == 1 else f"failed {len(origins):,} times"
-            often += ", the last time" if len({*origins.values()}) > 1 else ""
             origin, said = next(iter(origins.items()))
+            is_cancelled = self._broken_off.get(origin) is Failure.CANCELLED
+            often = "was cancelled" if is_cancelled else "failed"
+            often += f" {len(origins):,} times" if len(origins) > 1 else ""
+            often += ", the last time" if len({*origins.values()}) > 1 else ""
             ending = "; another attempt ended well" if is_good else ""
-            text = f"{self._short(self._texts[name])} {often}{f': {said}{place}' if said or place else ''}{ending}"
+            ending += "; no status says so" if origin in self._broken_off else ""
+            why = f"{',' if is_cancelled else ':'} {said}{place}" if said or place else ""
+            text = f"{self._short(self._texts[name])} {often}{why}{ending}"
             yield self._of_row(Topic.FAILED, text, origin, "tree --trace {trace}")
         more_groups, older = len(groups) - _MOST_FAILURES, len(newest) - _MOST_FAILING
         texts = [f"{count(more_groups, 'more exception')}" if more_groups > 0 else ""]
@@ -909,6 +928,8 @@ class _Explanation:
 
     def _raised(self, row: int) -> tuple[str, str]:
         """Return what a failed span says was raised, and by which of the program's own lines; either may be empty."""
+        if self._broken_off.get(row) is Failure.CANCELLED:
+            return "as when its client leaves", ""
         span = self._store.span(row)
         kind, message, trace = _exception_of(span)
         if kind.rpartition(".")[2] in CANCELLED and (failure := failure_in(span.attributes)) is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.query.values import text_of
-from spanview.analysis.serve.requests import HTTP_STATUS, failure_of_http
+from spanview.analysis.serve.requests import HTTP_STATUS, Failure, failure_of, failure_of_http
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
 
@@ -154,8 +154,11 @@ def broken_streams(facts: Facts) -> Finding:
     below_proxy |= (parents >= 0) & facts.are_named(NameFlag.ROUTE)[above] & below_proxy[above]
     replicas = facts.are_named(NameFlag.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
     rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
+    left = sum(failure_of([facts.store.span(row)]) is Failure.CANCELLED for row in rows)
     responses = number(len(rows), "response", "responses")
-    detail = f"{at_least}{responses} broke off with an exception after a success status code was sent."
+    parts = [f"{len(rows) - left:,} with an exception", f"{left:,} cancelled, as when its client leaves"]
+    how = ", ".join(part for part, is_some in zip(parts, (len(rows) - left, left), strict=True) if is_some)
+    detail = f"{at_least}{responses} broke off after a success status code was sent: {how}."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
 
 

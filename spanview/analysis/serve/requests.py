@@ -368,7 +368,7 @@ def _request(
     spans, parts = store.spans, tuple(chain)
     outward = [span.attributes for span in decoded.values()]
     proxy, route, replica = (decoded[part].attributes if part in decoded else {} for part in Part)
-    failure = _failure(decoded.values())
+    failure = failure_of(decoded.values())
     times = {part: time_between(spans.start_ns[chain[part]], spans.end_ns[chain[part]]) for part in parts}
     is_queued = {Part.ROUTE, Part.REPLICA} <= chain.keys()
     word = "exception" if failure is Failure.RAISED else failure and failure.value
@@ -420,7 +420,7 @@ def route_in(attributes: Mapping[str, Any]) -> str:
     return _text(attributes, "route", "http.route")
 
 
-def _failure(spans: Collection[Span]) -> Failure | None:
+def failure_of(spans: Collection[Span]) -> Failure | None:
     """Return why a request failed, by its spans, the outermost first."""
     for span in spans:
         if failure := failure_of_http(_text(span.attributes, HTTP_STATUS)):

@@ -48,6 +48,7 @@ OF_ITS_GROUP: Final = " of its placement group"
 """What the names of resources end with that a placement group holds."""
 _OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
 _RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\n\nSystem error:|\Z)", re.DOTALL)
+_EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception): ")
 NO_STATE: Final = 2**63 - 1
 """The time of a state that isn't known: later than any other."""
 
@@ -224,6 +225,9 @@ def _message(error: Mapping[str, Any]) -> str:
     """Return the message of an error, of an exception of the program's own what it says, as `ValueError: no`."""
     text = _text(error, "error_message", whole=True)
     raised = None if OF_ARGUMENT in text else _RAISED.match(text)
+    if _text(error, "error_type") == "RUNTIME_ENV_SETUP_FAILED":
+        # A traceback, or several, and what was asked for.
+        return next(filter(_EXCEPTION.match, reversed(text.split("\n"))), text)[:_MAX_TEXT]
     if raised is None:
         return text[:_MAX_TEXT]
     lines = raised[1].split("\n")

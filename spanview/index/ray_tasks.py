@@ -35,6 +35,8 @@ UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
 _OWN: Final = "a runtime environment"
 _SEVERAL: Final = re.compile(r"(?<![\d.])(?!(?:0\.\d+|1) )[\d.]+ [CG]PU\b")
+_MEMORY: Final = re.compile(r"(?<![\w.])(\d[\d.e+]*) (?=(?:object_store_)?memory\b)")
+"""In bytes."""
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]
 _KEY_BYTES: Final = 8
@@ -71,7 +73,8 @@ class Actor:
 
 
 def in_plural(resources: str) -> str:
-    """Return resources as people write them: `2 CPUs`."""
+    """Return resources as people write them: `2 CPUs`, `1.5 GiB of memory`."""
+    resources = _MEMORY.sub(lambda match: f"{float(match[1]) / 2**30:.4g} GiB of ", resources)
     return _SEVERAL.sub(r"\g<0>s", resources)
 
 

@@ -449,6 +449,12 @@ class _Explanation:
         return [request for request in requests if self._is_asked(request.rows[0])]
 
     @cached_property
+    def _lack_replicas(self) -> frozenset[int]:
+        """The spans of requests whose replica's span may be lost, by row: how long that took nobody knows."""
+        lost = filter(_lacks_replica, self._served)
+        return frozenset(row for request in lost for row in request.rows)
+
+    @cached_property
     def _broken_off(self) -> Mapping[int, Failure]:
         """Requests that raised, or were cancelled, in traces without an error, by the row of the span that says so."""
         errors, traces = self._store.trace_table.error_count, self._spans.trace
@@ -610,7 +616,8 @@ class _Explanation:
             lasted = self._spans.end_ns[root] - self._spans.start_ns[root]
             if answer.total_ns - lasted > _LEAST_SHARE * answer.total_ns:
                 text += f"; {self._short(self._texts[self._spans.name[root]])} itself ended after {duration(lasted)}"
-        sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
+        is_unsure = answer.doubts or not self._lack_replicas.isdisjoint(tree.rows)
+        sure = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
         if not self._requests:
@@ -643,9 +650,10 @@ class _Explanation:
                     text += self._waited_too(reason, stretch) or self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
-            if unended is not None or stretch.doubt:
-                certainty = Certainty.LIKELY
-            text += f" ({sanitise(stretch.doubt, _MAX_MESSAGE)})" if stretch.doubt else ""
+            certainty = certainty if unended is None else Certainty.LIKELY
+            doubt = stretch.doubt or ("its replica's span may be lost" if stretch.row in self._lack_replicas else "")
+            certainty = Certainty.LIKELY if doubt else certainty
+            text += f" ({sanitise(doubt, _MAX_MESSAGE)})" if doubt else ""
             bound = "at most " if unended is not None and unended.is_told else ""
             if stretch.doing in {Doing.WAITING, Doing.RETRYING}:
                 bound = "at least " if stretch.start_ns in told else ""
@@ -748,6 +756,7 @@ class _Explanation:
         is_unusual &= forest.sums_below(forest.of("end_ns") == NO_TIME)[order] == 0
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
         of_traces = forest.traces[order]
+        is_unusual &= ~np.isin(forest.rows[order], [*self._lack_replicas])
         is_unusual &= surely - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
         places = np.flatnonzero(is_unusual)
         seen = set[int]()

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.intervals import Covered
+from spanview.analysis.ray.told import resources_told
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitReason
 from spanview.index.arrays import copy_of
@@ -112,15 +113,30 @@ def _unexplained(
     until_ns = store.spans.start_ns[attempt]
     calls, earlier = attempts.called_before(attempt, since_ns)
     ran = _ran(store, earlier, since_ns, until_ns, rather)
-    if ran is not None:
+    if ran is not None and _may_hold(attempts, attempt, (calls, earlier), ran.name):
         return ran
     chosen, *times = _waiting(store, calls, earlier, since_ns, until_ns)
     reasons = attempts.reasons_of(chosen)
     for row, ns, ran_ns in zip(chosen.tolist(), *map(np.ndarray.tolist, times), strict=True):
         why = reasons.get(row)
-        if why is not None and why.is_whole and why.waited_for in _OF_OTHERS:
+        if why is not None and why.is_most and why.waited_for in _OF_OTHERS:
             return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, why, ran_ns=ran_ns)
     return None
+
+
+def _may_hold(attempts: AllAttempts, attempt: int, others: tuple[Places, Places], name: str) -> bool:
+    """Return whether what ran can have held what an attempt asks for, as far as Ray says what each asks for.
+
+    Args:
+        others: The calls of what ran, and their attempts.
+        name: That of those that are asked about.
+    """
+    store, (calls, earlier) = attempts.store, others
+    (number,) = store.names.numbers([name])
+    first = int(np.flatnonzero(copy_of(store.spans.name)[earlier] == number)[0])
+    rows = np.array([attempt, earlier[first]]), np.array([attempts.call_of(attempt), calls[first]])
+    own, held = resources_told(store, *rows)
+    return not (own and held) or bool(own & held)
 
 
 def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:

@@ -378,6 +378,16 @@ def _ask_more(tasks: RayTasks, found: Places) -> Flags:
     return ask_more
 
 
+def resources_told(store: Store, rows: Places, calls: Places) -> list[set[str]]:
+    """Return the names of the resources that attempts ask for, with the rows of their calls; empty for unknown."""
+    told = told_tasks(store)
+    if told is None or not len(told.tasks):
+        return [set() for _ in rows]
+    tasks, found = told.tasks, told.of_attempts(rows, calls).tolist()
+    texts = ("" if index == UNKNOWN_TASK else tasks.resources.texts[tasks["resources"][index]] for index in found)
+    return [{part.partition(" ")[2] for part in text.split(", ") if part} for text in texts]
+
+
 _IN_ORDER: Final = "Owner worker exit type: INTENDED"
 _MOST_CAUSE: Final = 160
 """Characters of why an actor died."""
@@ -494,6 +504,8 @@ NOT_MADE: Final = "its actor was not made"
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
+_LONG_NS: Final = 1_000_000_000
+"""So long a wait for a worker is said also of what waited for something else at last."""
 
 
 def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, ToldOutcome]:
@@ -629,6 +641,9 @@ def _outcome_of(tasks: RayTasks, index: int, *, is_left: bool = False) -> ToldOu
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
         return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)
+    long_ago = is_over and tasks["kind"][index] != _METHOD and tasks["sent"][index] != NO_STATE
+    if long_ago and tasks["sent"][index] - tasks["ready"][index] >= _LONG_NS:
+        waits = f"{_for_worker(tasks, index)} and then {waits}"
     text = f"waited {waits}, {most}" if is_over else f"waits {waits}"
     return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over, made_ns=made_ns)
 
@@ -656,6 +671,8 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
             text = f"{text} ({_cause_in(message)})"
     elif OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
+    elif error == "RUNTIME_ENV_SETUP_FAILED" and message:
+        text += f" ({message[:_MOST_CAUSE]})"
     elif error == "TASK_EXECUTION_EXCEPTION" and message:
         # An argument's error is raised in its place, and doesn't always say so.
         what = "it" if tasks["runs"][index] != NO_STATE else "it, or an argument of it,"
@@ -694,6 +711,10 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "to be run by its worker"
     if lacking := _lacks_of_nodes(tasks, index):
         return f"for {lacking} ({_NO_NODE_HAS} {'all of that' if ', ' in lacking else 'that'})"
+    return _for_worker(tasks, index)
+
+
+def _for_worker(tasks: RayTasks, index: int) -> str:
     # Ray tells neither of a node without a free worker nor of one that starts one more than of one without the CPUs.
     resources = in_plural(tasks.resources.texts[tasks["resources"][index]])
     return " or ".join(filter(None, ("for a worker", resources)))

@@ -254,7 +254,7 @@ class AllAttempts:
     """All attempts of a store as columns: by process, then start; for whoever asks what many of them waited for."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         spans = store.spans
         rows = started_attempts(store)
         processes, starts = (copy_of(column)[rows] for column in (spans.process, spans.start_ns))
@@ -279,8 +279,8 @@ class AllAttempts:
 
     def _producers(self) -> Places:
         """Return the row of the call of each attempt; `_NO_CALL` where no file holds it."""
-        spans, size = self._store.spans, len(self._store.spans.next_row)
-        submits, _ = call_names(self._store.names)
+        spans, size = self.store.spans, len(self.store.spans.next_row)
+        submits, _ = call_names(self.store.names)
         kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
         calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
         if not len(calls):
@@ -311,7 +311,7 @@ class AllAttempts:
         """How long any process was busy before each attempt, summed up."""
         overlaps = np.flatnonzero(before - self._starts > _ROUNDED_NS)
         self._concurrent = np.isin(processes, processes[overlaps])
-        texts = self._store.names.texts
+        texts = self.store.names.texts
         made = np.isin(self._names, [number for number, text in enumerate(texts) if text.endswith(_CONSTRUCTOR)])
         last = np.maximum.accumulate(np.where(made, np.arange(size), -1))
         self._constructors = np.where(last >= self._firsts, last, -1)
@@ -325,11 +325,11 @@ class AllAttempts:
 
     def _is_task(self) -> Flags:
         """Return which attempts are those of tasks, not of actors; a record is read for each function."""
-        known = _TASKS.setdefault(self._store, {})
+        known = _TASKS.setdefault(self.store, {})
         names, firsts = np.unique(self._names, return_index=True)
         for name, first in zip(names.tolist(), firsts.tolist(), strict=True):
             if name not in known:
-                known[name] = self._store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
+                known[name] = self.store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
         return np.isin(self._names, [name for name in names.tolist() if known[name]])
 
     def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
@@ -411,7 +411,7 @@ class AllAttempts:
             evidence: The rows of the attempts that show it.
             prepared: When their processes had made their actors, or else started their first attempts.
         """
-        tasks, are_certain = told_tasks(self._store), np.zeros(len(chosen), np.bool_)
+        tasks, are_certain = told_tasks(self.store), np.zeros(len(chosen), np.bool_)
         asked: Mapping[int, str] = {}
         behind = set[int]()
         if tasks is not None:
@@ -420,7 +420,7 @@ class AllAttempts:
             are_first = self._firsts[chosen] == chosen
             idle = np.where(are_first, 0, self._reached[chosen - 1])
             shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, idle)
-            told = told_waits(self._store, tasks, rows, self._callers[chosen], shown)
+            told = told_waits(self.store, tasks, rows, self._callers[chosen], shown)
             parts[told.are_told] = told.parts_ns[told.are_told]
             most = parts[:, :UNKNOWN].argmax(axis=1)
             evidence[told.are_told & (most != kinds)] = NO_ROW
@@ -429,7 +429,7 @@ class AllAttempts:
             are_certain, asked = told.are_certain, told.asked
             actor = KINDS.index(WaitedFor.ACTOR)
             held = np.flatnonzero(told.are_told & (most == actor) & (evidence != NO_ROW))
-            began = copy_of(self._store.spans.start_ns)[evidence[held]] - self._starts[chosen[held]]
+            began = copy_of(self.store.spans.start_ns)[evidence[held]] - self._starts[chosen[held]]
             behind = {*rows[held[2 * (began + parts[held, actor]) >= parts[held, actor]]].tolist()}
         order = np.argsort(self._rows[chosen], kind="stable")
         columns = self._rows[chosen][order], parts[order], evidence[order], are_certain[order]
@@ -462,9 +462,9 @@ class AllAttempts:
 
     def _began_ns(self, chosen: Places) -> NDArray[Any]:
         """Return when the processes of attempts began, in nanoseconds since 1970; 0 where no file's name says so."""
-        sources = copy_of(self._store.spans.source)[self._rows[chosen]]
+        sources = copy_of(self.store.spans.source)[self._rows[chosen]]
         numbers, indices = np.unique(sources, return_inverse=True)
-        began = [began_ns_of_file(self._store.sources[number].path) or 0 for number in numbers.tolist()]
+        began = [began_ns_of_file(self.store.sources[number].path) or 0 for number in numbers.tolist()]
         begun: NDArray[Any] = np.array(began, np.int64)[indices]
         return begun
 
@@ -472,7 +472,7 @@ class AllAttempts:
         """Return which attempts another one of their call preceded that no file holds, by their numbers."""
         read = np.argsort(self._submitted[chosen] - self._starts[chosen], kind="stable")[:_MAX_RECORDS]
         follow = np.zeros(len(chosen), np.bool_)
-        follow[read] = [is_retry(self._store, row) for row in self._rows[chosen[read]].tolist()]
+        follow[read] = [is_retry(self.store, row) for row in self._rows[chosen[read]].tolist()]
         return follow
 
     def reason_of(self, row: int) -> WaitReason | None:
@@ -507,7 +507,7 @@ class AllAttempts:
     @cached_property
     def _have_waited(self) -> Flags:
         """Which attempts waited, as far as their calls are known, and the processes that ran them."""
-        processes = self._store.processes
+        processes = self.store.processes
         told = [number for number in np.unique(self._processes).tolist() if is_told(processes, number)]
         are_known = (self._callers != _NO_CALL) & (self._submitted != NO_TIME) & np.isin(self._processes, told)
         waits = self._starts - np.minimum(self._submitted, self._starts)
@@ -556,7 +556,7 @@ class AllAttempts:
             at once counts once.
         """
         order, names, starts = self._by_name
-        (name,) = self._store.names.numbers([function])
+        (name,) = self.store.names.numbers([function])
         first, last = np.searchsorted(names, (name, name + 1))
         chosen = order[first : first + np.searchsorted(starts[first:last], until_ns)]
         if process is not None:
@@ -641,7 +641,7 @@ class AllAttempts:
     @cached_property
     def _by_end(self) -> tuple[Places, Places]:
         """The attempts with results, by caller and end; and the numbers that order them so."""
-        texts = self._store.names.texts
+        texts = self.store.names.texts
         # A generator's span ends long before its results are there.
         made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in self.generators]
         known = np.flatnonzero((self._callers != _NO_CALL) & ~self._made & ~np.isin(self._names, made))
@@ -652,7 +652,7 @@ class AllAttempts:
     @cached_property
     def generators(self) -> Mapping[str, Certainty]:
         """The functions that are generators, as `generators_of` returns them."""
-        return generators_of(self._store)
+        return generators_of(self.store)
 
 
 def reason_text(store: Store, reason: WaitReason) -> str:

@@ -819,6 +819,40 @@ def test_when_an_actor_began_says_nothing_of_its_first_method(tmp_path: Path) ->
     assert [*waits.parts_of(row)] == [WaitedFor.CREATION, WaitedFor.UNKNOWN]
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_named"), [({"CPU": 1}, True), ({"CPU": 1, "lock": 1}, True), ({"lock": 1}, False)]
+)
+def test_what_held_nothing_of_what_a_call_asked_for_is_not_named(
+    tmp_path: Path, asked: dict[str, int], *, is_named: bool
+) -> None:
+    """As the tasks of a placement group, whose CPUs are its own, for what waits for one of the others."""
+    build, ids = Builder(), [f"{number:02x}" * 8 + "0a" * 16 for number in (53, 54)]
+    spans, lines = list[Any](), b""
+    for number, (name, task, starts_ms, ends_ms) in enumerate([("g", ids[0], 20, 1_900), ("f", ids[1], 2_000, 2_010)]):
+        about: dict[str, Any] = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        call = build.span(f"{name} ray.remote", span=2 * number + 1, start=number, kind="PRODUCER", attributes=about)
+        ran: dict[str, Any] = {"start": 1_000 * starts_ms, "duration": 1_000 * (ends_ms - starts_ms)}
+        ran |= {"span": 2 * number + 2, "parent": 2 * number + 1, "kind": "CONSUMER", "attributes": about}
+        spans += [call, build.span(f"{name} ray.remote_worker", **ran)]
+        at = {
+            state: EPOCH_NS + 1_000_000 * ms for state, ms in {"1": 0, "2": 0, "5": starts_ms, "8": starts_ms}.items()
+        }
+        lines += line_of(task, at, name=name, asked=asked if name == "g" else {"CPU": 1})
+    before = build.span("h ray.remote_worker", trace=2, span=9, parent=8, duration=9, kind="CONSUMER")
+    (tmp_path / "7.txt").write_bytes(file_of(spans[::2]))
+    (tmp_path / "8.txt").write_bytes(file_of(spans[1:2]))
+    (tmp_path / "9.txt").write_bytes(file_of([before, spans[3]]))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    (row,) = (call.attempts[0] for call in calls_of(store) if call.function == "f")
+    attempts = AllAttempts(store)
+    reason = attempts.reason_of(row)
+    assert reason is not None
+    assert reason.waited_for is WaitedFor.RESOURCES
+    shown = meanwhile_of(store, attempts, row, reason, EPOCH_NS + 2_000)
+    assert (shown is not None) is is_named
+
+
 @pytest.mark.parametrize(("others_end_ms", "starts_ms", "loading_ms"), [(20, 700, 600), (500, 700, 200), (670, 700, 0)])
 def test_what_a_method_takes_is_loaded_too(tmp_path: Path, others_end_ms: int, starts_ms: int, loading_ms: int) -> None:
     """As far as its actor runs nothing else after Ray has said that it runs it."""
@@ -855,6 +889,27 @@ def test_a_moment_before_an_idle_actor_runs_a_call_is_no_turn(tmp_path: Path, ms
     store = load_store(tmp_path)
     (row,) = (call.attempts[0] for call in calls_of(store) if call.attempts and call.function == "A.f")
     assert [*AllAttempts(store).reasons_of([row]).parts_of(row)] == [said]
+
+
+@pytest.mark.parametrize(
+    ("sent_ms", "text"),
+    [
+        (600, "waited to be run by its worker, at most until its driver ended"),
+        (7_000, "waited for a worker or 1 CPU and then to be run by its worker, at most until its driver ended"),
+    ],
+)
+def test_what_was_not_run_at_last_may_have_waited_longer_for_a_worker(tmp_path: Path, sent_ms: int, text: str) -> None:
+    """Of what its driver left behind, not only what it waited for at last is said."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    states = dict.fromkeys("12", EPOCH_NS) | {"5": EPOCH_NS + 1_000_000 * sent_ms}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    over = {"event_data": {"job_id": "AQAAAA==", "is_dead": True}, "source_type": "EXPORT_DRIVER_JOB"}
+    (tmp_path / "event_EXPORT_DRIVER_JOB.log").write_text(f"{json.dumps(over)}\n")
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.text == text
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
+from spanview.model.codes import CLIENT, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class SlowPath:
         # In a tree without any times nothing is ever looked at.
         self._starts = [NO_TIME if start is None else start for start in starts]
         self._ends = [NO_TIME if end is None else end for end in ends]
+        self._ends = [self._until_given_up(node, max(self._ends)) for node in nodes]
         self._left: set[int] = set()
 
     def ticks(self) -> Ticks:
@@ -56,6 +58,21 @@ class SlowPath:
             is_running = moment < self._ends[at]
             runs = (moment, queued[at], "wait") if at in queued else (moment, at, "self")
             ticks.append(runs if is_running else (moment, before, "wait"))
+
+    def _until_given_up(self, node: int, last: int) -> int:
+        """Return when a node ends, or until when a client waited for it, or for what is above it."""
+        until = [
+            self._ends[client]
+            for server in (node, *self._above(node))
+            if (client := self._parents[server]) is not None
+            and (self._kind(client), self._kind(server)) == (CLIENT, SERVER)
+            and self._starts[server] < self._ends[client] < self._ends[server] < last
+        ]
+        limit, end = min(until, default=last), self._ends[node]
+        return limit if self._starts[node] < limit < end < last else end
+
+    def _kind(self, node: int) -> int | None:
+        return None if self._tree.is_missing(node) else self._spans.kind[self._tree.rows[node]]
 
     def _is_queued(self, node: int, above: int) -> bool:
         """Return whether a node is a replica of Ray Serve, and the one above it its routing."""

@@ -16,7 +16,8 @@ From the start of the root to the latest end, each moment is blamed on one span.
    handler for a replica that outlives the span which routed to it. Nothing waits for what outlives it.
 3. A replica of Ray Serve is queued from the start of its routing to its own, as `serve` defines it. What would be the
    routing's own in that time is the replica's wait. It closes its span when its answer is on its way: one that ends a
-   little after its caller went on had ended before that.
+   little after its caller went on had ended before that. A client that gave up waited until then for its server,
+   whenever that ended.
 4. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
@@ -48,6 +49,7 @@ from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.tree import ROOT
+from spanview.model.codes import CLIENT, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -191,7 +193,7 @@ def paths_in(
     """
     import numpy as np
 
-    settled = _without_polls(consistent(trees, until), trees, names)
+    settled = _until_given_up(_without_polls(consistent(trees, until), trees, names), trees)
     lasts, ends_of = np.full(trees.count, ROOT), np.array([*settled.ends, NO_TIME], np.int64)
     # Of those that end together, the last is the one that started first.
     by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
@@ -231,6 +233,32 @@ def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> 
     taken = np.flatnonzero(np.isin(trees.of("name"), [*polls]))
     taken = taken[ends[taken] < lasts[trees.traces[taken]]]
     ends[taken] = np.array(settled.starts, np.int64)[taken]
+    return replace(settled, ends=ends.tolist())
+
+
+def _until_given_up(settled: ConsistentTraces, trees: Trees) -> ConsistentTraces:
+    """Let servers and what is below them end with clients that they outlive, where something else outlives them."""
+    import numpy as np
+
+    kinds, parents = trees.of("kind"), np.array(settled.parents, np.int64)
+    nodes = np.flatnonzero(kinds == SERVER)
+    nodes = nodes[(parents[nodes] >= 0) & (parents[nodes] < len(kinds))]
+    nodes = nodes[kinds[parents[nodes]] == CLIENT]
+    if not len(nodes):
+        return settled
+    starts, ends, lasts = np.array(settled.starts), np.array(settled.ends), np.full(trees.count, NO_TIME)
+    np.maximum.at(lasts, trees.traces, ends)
+    lasts = lasts[trees.traces]
+    until = ends[parents[nodes]]
+    are_left = (starts[nodes] < until) & (until < ends[nodes]) & (ends[nodes] < lasts[nodes])
+    limits = np.full(len(ends), np.iinfo(np.int64).max)
+    limits[nodes[are_left]] = until[are_left]
+    below = nodes[are_left]
+    while len(below):
+        below = np.flatnonzero(np.isin(parents, below))
+        limits[below] = np.minimum(limits[below], limits[parents[below]])
+    are_left = (starts < limits) & (limits < ends) & (ends < lasts)
+    ends[are_left] = limits[are_left]
     return replace(settled, ends=ends.tolist())
 
 

@@ -232,7 +232,7 @@ def test_sums() -> None:
 @given(whole_traces())
 def test_is_the_path_told_tick_by_tick(documents: list[Document]) -> None:
     """On any whole trace, each microsecond is blamed as the rules say one after the other, and nothing is in doubt."""
-    for named in (documents, as_of_serve(documents)):
+    for named in (documents, as_of_serve(documents), as_of_clients(documents)):
         store = store_of(*named)
         path = path_of(store)
         assert not path.reason
@@ -244,11 +244,27 @@ def as_of_serve(documents: list[Document]) -> list[Document]:
     return [document | {"name": (ROUTE, REPLICA, "b")[at % 3]} for at, document in enumerate(documents)]
 
 
+def as_of_clients(documents: list[Document]) -> list[Document]:
+    """Return the same spans as clients and servers."""
+    return [document | {"kind": f"SpanKind.{('CLIENT', 'SERVER')[at % 2]}"} for at, document in enumerate(documents)]
+
+
+def test_a_client_that_gave_up_waited_for_its_server() -> None:
+    """Until then, and not what came after it; what the trace ends with is waited for whatever gave up."""
+    build = Builder()
+    for last, path in ((60, "a0-1 c1-2 s2-5 d5-20 a20-25 b25-50 a50-60"), (35, "a0-1 c1-2 s2-5 d5-38 s38-40")):
+        documents = build.draw(f"a 0-{last}\n  c 1-20\n    s 2-40\n      d 5-38\n  b 25-{min(50, last)}")
+        kinds = {"c": "SpanKind.CLIENT", "s": "SpanKind.SERVER"}
+        store = store_of(*[one | {"kind": kinds.get(one["name"], one["kind"])} for one in documents])
+        assert written(store, path_of(store)) == path
+        check(store, 0, path_of(store))
+
+
 @settings(max_examples=500, deadline=None)
 @given(graphs())
 def test_is_the_path_told_tick_by_tick_whatever_the_graph(documents: list[Document]) -> None:
     """Doubled ids, circles, missing parents and times that can't be change nothing about that, and are said."""
-    for named in (documents, as_of_serve(documents)):
+    for named in (documents, as_of_serve(documents), as_of_clients(documents)):
         store = store_of(*named)
         for trace in range(len(store.trace_table)):
             check(store, trace, path_of(store, trace))

@@ -599,10 +599,8 @@ class _AlongPaths:
 
     def _wait_again(self, rows: Sequence[int]) -> list[tuple[int, ToldOutcome]]:
         """Return which of some rows are of attempts whose calls wait to be tried again, and what Ray says of these."""
-        ends, statuses = self._store.spans.end_ns, self._store.spans.status
-        may_be = [row for row in rows if ends[row] == NO_TIME or statuses[row] == ERROR]
-        later = self._known.calls.later_outcomes if may_be else {}
-        told = ((row, later[row]) for row in may_be if row in later)
+        later = self._known.calls.later_outcomes
+        told = ((row, later[row]) for row in rows if row in later)
         return [(row, outcome) for row, outcome in told if outcome.outcome is CallOutcome.PENDING]
 
     def _find_generators(self) -> dict[int, dict[str, None]]:

@@ -39,7 +39,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import Reason, open_calls
-from spanview.analysis.ray.told import first_outcome, told_outcomes
+from spanview.analysis.ray.told import CallOutcome, first_outcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
@@ -516,7 +516,9 @@ class _Explanation:
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
-                unbegun_text += f"; {duration(early_ns)} {early}"
+                # One without an end may have handled a request meanwhile.
+                bound = "at most " if any(f" {group.key.deployment} " in text for text in self._open_replicas) else ""
+                unbegun_text += f"; {bound}{duration(early_ns)} {early}"
             is_seen = any(f" {group.key.deployment} " in text for text in of_replicas)
             unbegun = [*filter(None, map(self._given_up_unbegun, group.requests if is_seen else ()))]
             certainty = Certainty.CERTAIN
@@ -546,6 +548,13 @@ class _Explanation:
         queued_ns = self._spans.start_ns[replica] - request.queue_ns
         first_ns, others_ns = self._first_starts[self._spans.process[replica]]
         return max(0, first_ns - max(queued_ns, others_ns))
+
+    @cached_property
+    def _open_replicas(self) -> Sequence[str]:
+        """The names of spans of replicas without an end: at least until when they ran may be known."""
+        names, ends = copy_of(self._spans.name), copy_of(self._spans.end_ns)
+        without = np.unique(names[: len(ends)][ends[: len(names)] == NO_TIME]).tolist()
+        return [self._texts[name] for name in without if part_of_name(self._texts[name]) is Part.REPLICA]
 
     @cached_property
     def _first_starts(self) -> Mapping[int, tuple[int, int]]:
@@ -880,7 +889,7 @@ class _Explanation:
         for row in filter(
             self._is_asked, sorted(cancelled.difference(cut_off_among(self._store, self._calls.last_attempts)))
         ):
-            self._add(groups, row, "was cancelled{}, as Ray says, though it ran to its end")
+            self._add(groups, row, "was cancelled{}, as Ray says, though its span has no error")
         yield from self._of_groups(Topic.UNSEEN, groups)
 
     def _add(self, groups: _Groups, row: int, said: str, certainty: Certainty = Certainty.CERTAIN) -> None:
@@ -1000,6 +1009,16 @@ class _Explanation:
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
+        groups, spans = _Groups(list), self._spans
+        waiting = {row for row, told in calls.later_outcomes.items() if told.outcome is CallOutcome.PENDING}
+        for index in np.flatnonzero(calls.counts)[np.isin(calls.last_attempts, [*waiting])].tolist():
+            call = calls[index]
+            row = call.attempts[-1]
+            # Of one that failed, or has no end, it is said where that is.
+            if self._is_asked(row) and spans.end_ns[row] != NO_TIME and spans.status[row] != ERROR:
+                again = "ended{} without its result, and waits to be tried again, as Ray said last"
+                self._add(groups, row, "; ".join(filter(None, (again, self._why_again(call)))))
+        yield from self._of_groups(Topic.RETRIED, groups)
 
     def _how_last_ended(self, attempts: Sequence[int]) -> str:
         if not self._is_lost(attempts[-1]):

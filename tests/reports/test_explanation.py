@@ -419,6 +419,26 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == [f"1 call of f was tried again, as Ray says; {why}"]
 
 
+def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path) -> None:
+    """Its span ends without an error, as under Ray's bundled hook; what waits is counted with what left no attempt."""
+    build, spans, lines = Builder(), list[Any](), b""
+    for number in (1, 2):
+        task = f"{number:02x}" * 8 + "0a" * 16
+        ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        spans.append(build.span("f ray.remote", span=number, parent=9, duration=1, kind="PRODUCER", attributes=ids))
+        lines += line_of(task, dict.fromkeys("12", EPOCH_NS), attempt=0)
+    ids = {"ray.task_id": "01" * 8 + "0a" * 16, "ray.node_id": NODE}
+    ran = build.span("f ray.remote_worker", span=3, parent=1, start=9, duration=30, kind="CONSUMER", attributes=ids)
+    lines += line_of(ids["ray.task_id"], {"8": EPOCH_NS + 9_000, "12": EPOCH_NS + 50_000}, error="WORKER_DIED")
+    lines += line_of(ids["ray.task_id"], dict.fromkeys("12", EPOCH_NS + 60_000), attempt=1)
+    folder = folder_of(tmp_path, [build.span("main", span=9, duration=100), *spans, ran])
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    document = explained(folder)
+    waits = "f ended without its result, and waits to be tried again, as Ray said last"
+    assert texts(document, "retried") == [f"{waits}; the first attempt failed: its worker died, as Ray says"]
+    assert any("; Ray has 1 more call waiting" in text for text in texts(document, "time"))
+
+
 def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> None:
     """As the line above says them, where what isn't known is the largest one."""
     task, at_ms = "35" * 8 + "0a" * 16, {"1": 0, "2": 0, "5": 400, "8": 850}
@@ -713,6 +733,11 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
     early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
     assert said.endswith(f"; 14.0 ms {early}") is is_first
+    # One that has no end may have handled more.
+    lost = build.span("replica_handle_request Cart other", trace=7, span=3, start=0, duration=None)
+    (tmp_path / "cart_replica_b2_tracing.json").write_bytes(file_of([lost]))
+    (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
+    assert (f"at most 14.0 ms {early}" in said) is is_first
     # Not while another one of its deployment handled some.
     other = build.span("replica_handle_request Cart other", trace=7, span=3, start=3_000, duration=6_000)
     (tmp_path / "cart_replica_b2_tracing.json").write_bytes(file_of([other]))
@@ -1508,7 +1533,7 @@ def test_what_was_cancelled_before_it_ran_to_its_end(tmp_path: Path) -> None:
     assert b"cancelled" in spanview("stats", "--by", "ray-call", folder).output
     (sums,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
     assert (sums["ended"], sums["cancelled"], sums["failed"]) == (0, 1, 0)
-    assert texts(explained(folder), "unseen") == ["A.f was cancelled, as Ray says, though it ran to its end"]
+    assert texts(explained(folder), "unseen") == ["A.f was cancelled, as Ray says, though its span has no error"]
 
 
 def test_what_failed_is_said_of_calls_and_requests_too(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
+from spanview.index.ray_tasks import UNKNOWN_TASK
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
@@ -162,13 +163,16 @@ class Calls:
     def later_outcomes(self) -> Mapping[int, ToldOutcome]:
         """What became, as Ray says, of the newest attempts that left no span, by the rows of the last ones that did.
 
-        Those had failed, or were lost.
+        Those had failed, were lost, or ended with their workers, which not every hook calls an error.
         """
-        if self.store.ray is None:
+        told = told_tasks(self.store)
+        if told is None or not len(told.tasks):
             return {}
         lasts, rows = self.last_attempts, self.rows[self.counts > 0]
         spans = self.store.spans
         is_over = (copy_of(spans.status)[lasts] == ERROR) | (copy_of(spans.end_ns)[lasts] == NO_TIME)
+        newest = told.of_calls(rows)
+        is_over |= (newest != UNKNOWN_TASK) & (told.tasks["attempt"][newest] > 0)
         return later_outcomes(self.store, lasts[is_over], rows[is_over])
 
     @cached_property

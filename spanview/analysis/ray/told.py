@@ -504,6 +504,7 @@ NOT_MADE: Final = "its actor was not made"
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
+_INTERRUPTED: Final = re.compile(r"[\w.]*\bCancelledError\b")
 _LONG_NS: Final = 1_000_000_000
 """So long a wait for a worker is said also of what waited for something else at last."""
 
@@ -673,6 +674,9 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
     elif error == "RUNTIME_ENV_SETUP_FAILED" and message:
         text += f" ({message[:_MOST_CAUSE]})"
+    elif error == "TASK_EXECUTION_EXCEPTION" and _INTERRUPTED.match(message):
+        # As `ray.cancel` ends what an actor awaits.
+        outcome, text = CallOutcome.CANCELLED, f"it was cancelled ({message[:_MOST_CAUSE]})"
     elif error == "TASK_EXECUTION_EXCEPTION" and message:
         # An argument's error is raised in its place, and doesn't always say so.
         what = "it" if tasks["runs"][index] != NO_STATE else "it, or an argument of it,"

@@ -983,6 +983,24 @@ def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list
 
 
 @pytest.mark.parametrize(
+    ("error", "outcome"),
+    [("concurrent.futures._base.CancelledError", "cancelled"), ("mine.NotCancelledErrors", "failed")],
+)
+def test_what_an_actor_awaited_was_cancelled(tmp_path: Path, error: str, outcome: str) -> None:
+    """By the exception that ends it; another one's name that only looks like it is a failure."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    states = dict.fromkeys("1258", EPOCH_NS) | {"12": EPOCH_NS + 9_000}
+    message = f"User exception:\nray::f() (pid=7)\n  File p\n{error}\n"
+    line = line_of(task, states, error="TASK_EXECUTION_EXCEPTION", message=message)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.outcome.key == outcome
+
+
+@pytest.mark.parametrize(
     ("message", "said"),
     [
         (

@@ -7,9 +7,9 @@ applies; then one microsecond is blamed on where it is.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.model.codes import CLIENT, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
+_MADE: Final = "__init__ ray.remote_worker"
 Ticks: TypeAlias = list[tuple[int, int, str]]
 """A microsecond's start, the node to blame and what for: `self` or `wait`."""
 
@@ -87,8 +88,28 @@ class SlowPath:
             self._left.add(at)
             return self._parents[at]
         ended = [node for node in self._below(at) if self._may_go(at, node) and node not in self._left]
+        ended = [node for node in ended if not self._is_made_again(node)]
         ended = [node for node in ended if moment <= self._ends[node] <= moment + self._late(node)]
         return min(ended, key=lambda node: (-self._ends[node], node), default=None)
+
+    def _is_made_again(self, node: int) -> bool:
+        """Return whether a node is the constructor of an actor that was made before, and lived."""
+        if self._tree.is_missing(node) or node in self._tree.roots or self._kind(node) != CONSUMER:
+            return False
+        name = self._spans.name[self._tree.rows[node]]
+        alike = [
+            other
+            for other in range(len(self._tree.rows))
+            if other not in self._tree.roots
+            and self._tree.parents[other] == self._tree.parents[node]
+            and self._kind(other) == CONSUMER
+            and self._store.names.texts[self._spans.name[self._tree.rows[other]]].endswith(_MADE)
+        ]
+        alike.sort(key=lambda other: (self._spans.start_ns[self._tree.rows[other]], other))
+        if node not in alike or node == alike[0] or not self._store.names.texts[name].endswith(_MADE):
+            return False
+        before = self._tree.rows[alike[alike.index(node) - 1]]
+        return self._spans.end_ns[before] != NO_TIME and self._spans.status[before] != ERROR
 
     def _late(self, node: int) -> int:
         """Return how long before its end a replica of Ray Serve, or its routing, may have answered."""

@@ -24,7 +24,7 @@ From the start of the root to the latest end, each moment is blamed on one span.
 5. A span likely waits for a call that another one submitted, too, as `awaited` finds it; then the path isn't sure. Nor
    is it of a call after which its caller worked on, and of a span that ran while its process had calls on their way.
 6. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
-   one: nothing waits for them.
+   one: nothing waits for them. Nor does who made an actor wait for it to be made again: what was called in it does.
 
 Of several that end together, the one that started first counts. The path knows no more than the spans: what ended in
 time is taken as waited for, and whether a call waited for a worker or for its arguments is open.
@@ -44,12 +44,12 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.ray.awaited import Doubted, awaited_elsewhere
-from spanview.analysis.ray.names import is_long_poll, short_names
+from spanview.analysis.ray.names import RAN, is_long_poll, short_names
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.tree import ROOT
-from spanview.model.codes import CLIENT, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -199,6 +199,7 @@ def paths_in(
     by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
     lasts[trees.traces[by_end]] = by_end
     lasts[ends_of[lasts] == NO_TIME] = ROOT
+    by_end = by_end[~np.isin(by_end, _made_again(trees, names))]
     waited = _waited_for(settled.parents, settled.ends, by_end.tolist())
     awaiting = awaited_elsewhere(trees, trees.tree.parents, names)
     likely = [*zip(*(column.tolist() for column in awaiting), strict=True)]
@@ -234,6 +235,22 @@ def _without_polls(settled: ConsistentTraces, trees: Trees, names: Interned) -> 
     taken = taken[ends[taken] < lasts[trees.traces[taken]]]
     ends[taken] = np.array(settled.starts, np.int64)[taken]
     return replace(settled, ends=ends.tolist())
+
+
+def _made_again(trees: Trees, names: Interned) -> Places:
+    """Return the attempts of constructors that follow others that ended well: their actors lived in between."""
+    import numpy as np
+
+    made = [*names.where(lambda text: text.endswith(f"__init__{RAN}"))]
+    nodes = (
+        np.flatnonzero(np.isin(trees.of("name"), made) & (trees.of("kind") == CONSUMER)) if made else np.zeros(0, int)
+    )
+    starts, parents = trees.of("start_ns"), np.array(trees.tree.parents, np.int64)
+    nodes = nodes[np.lexsort((nodes, starts[nodes], parents[nodes]))]
+    has_ended = (trees.of("end_ns")[nodes] != NO_TIME) & (trees.of("status")[nodes] != ERROR)
+    follow = (parents[nodes[1:]] == parents[nodes[:-1]]) & (parents[nodes[1:]] >= 0)
+    again: Places = nodes[1:][follow & has_ended[:-1]]
+    return again
 
 
 def _until_given_up(settled: ConsistentTraces, trees: Trees) -> ConsistentTraces:

@@ -232,7 +232,7 @@ def test_sums() -> None:
 @given(whole_traces())
 def test_is_the_path_told_tick_by_tick(documents: list[Document]) -> None:
     """On any whole trace, each microsecond is blamed as the rules say one after the other, and nothing is in doubt."""
-    for named in (documents, as_of_serve(documents), as_of_clients(documents)):
+    for named in (documents, as_of_serve(documents), as_of_clients(documents), as_made(documents)):
         store = store_of(*named)
         path = path_of(store)
         assert not path.reason
@@ -247,6 +247,28 @@ def as_of_serve(documents: list[Document]) -> list[Document]:
 def as_of_clients(documents: list[Document]) -> list[Document]:
     """Return the same spans as clients and servers."""
     return [document | {"kind": f"SpanKind.{('CLIENT', 'SERVER')[at % 2]}"} for at, document in enumerate(documents)]
+
+
+def as_made(documents: list[Document]) -> list[Document]:
+    """Return the same spans as constructors of actors, with calls between them."""
+    kinds, names = ("CONSUMER", "PRODUCER"), ("A.__init__ ray.remote_worker", "A.__init__ ray.remote")
+    return [
+        document | {"kind": f"SpanKind.{kinds[at % 2]}", "name": names[at % 2]} for at, document in enumerate(documents)
+    ]
+
+
+def test_who_made_an_actor_does_not_wait_for_it_to_be_made_again() -> None:
+    """It waited for what it had called there, if for anything; after one that failed it did wait."""
+    build, made = Builder(), "A.__init__ ray.remote_worker"
+    drawing = f"a 0-60\n  p 1-2\n    {made} 4-10\n    {made} 40-50"
+    for status, path in (("OK", f"a0-1 p1-2 ~{made}2-4 {made}4-10 a10-60"), ("ERROR", "")):
+        documents = [
+            one | {"kind": "SpanKind.CONSUMER", "status": {"status_code": status}} if one["name"] == made else one
+            for one in build.draw(drawing)
+        ]
+        store = store_of(*documents)
+        assert written(store, path_of(store)) == path or f"~{made}10-40" in written(store, path_of(store))
+        check(store, 0, path_of(store))
 
 
 def test_a_client_that_gave_up_waited_for_its_server() -> None:
@@ -264,7 +286,7 @@ def test_a_client_that_gave_up_waited_for_its_server() -> None:
 @given(graphs())
 def test_is_the_path_told_tick_by_tick_whatever_the_graph(documents: list[Document]) -> None:
     """Doubled ids, circles, missing parents and times that can't be change nothing about that, and are said."""
-    for named in (documents, as_of_serve(documents), as_of_clients(documents)):
+    for named in (documents, as_of_serve(documents), as_of_clients(documents), as_made(documents)):
         store = store_of(*named)
         for trace in range(len(store.trace_table)):
             check(store, trace, path_of(store, trace))

@@ -307,7 +307,8 @@ class _Line:
                 return f"submitting {name if same else count(part.spans, calls)}"
             case Doing.FAILING:
                 attempts = "a retried attempt" if one else "retried attempts"
-                return f"in {attempts}{f' of {name}' if same else ''}"
+                # It may be something below it that ran.
+                return f"{f'running {name} ' if same else ''}in {attempts}"
             case Doing.UNSEEN:
                 return "in a parent that was not seen" if one else "in parents that were not seen"
             case Doing.SPANS:

@@ -101,7 +101,7 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "run 0-300\n" + of_call("f", "0-2", "✖ 2-60", "200-290"),
             (
                 "300 µs = 140 µs waiting between attempts of f + 100 µs running (90 µs in f) "
-                "+ 58 µs in a retried attempt of f + 2 µs submitting f"
+                "+ 58 µs running f in a retried attempt + 2 µs submitting f"
             ),
         ),
         # How much of that the first attempt ran isn't known.

@@ -461,14 +461,16 @@ def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> No
 def test_what_breaks_off_after_its_status_code_has_failed(tmp_path: Path) -> None:
     """What was raised is named; where a client leaves, nothing was."""
     build, spans = Builder(), list[Any]()
-    for trace, kind in ((1, "ValueError"), (2, "asyncio.exceptions.CancelledError"), (3, "")):
+    left = "asyncio.exceptions.CancelledError"
+    # In the fourth, it left when it had its answer.
+    for trace, kind, within in ((1, "ValueError", 3), (2, left, 3), (3, "", 3), (4, left, 1)):
         raised = {"exception.type": kind, "exception.message": "out of step" * (trace == 1)}
         events = [{"name": "exception", "timestamp": None, "attributes": raised}] if kind else []
         names = "proxy_http_request App GET /", "route_to_replica App __call__", "replica_handle_request App __call__"
         for span, name in enumerate(names, 1):
             of_span = build.span(name, trace=trace, span=span, parent=span - 1 or None, duration=90 - span)
             of_span["attributes"]["http.status_code"] = "200"
-            spans.append(of_span | {"events": events if span != 2 else []})
+            spans.append(of_span | {"events": events if span != 2 and span <= within else []})
     document = explained(folder_of(tmp_path, spans))
     assert sorted(texts(document, "failed")) == [
         "replica_handle_request App __call__ failed: ValueError: out of step; no status says so",

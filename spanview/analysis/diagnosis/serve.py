@@ -154,7 +154,13 @@ def broken_streams(facts: Facts) -> Finding:
     below_proxy |= (parents >= 0) & facts.are_named(NameFlag.ROUTE)[above] & below_proxy[above]
     replicas = facts.are_named(NameFlag.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
     rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
-    left = sum(failure_of([facts.store.span(row)]) is Failure.CANCELLED for row in rows)
+    replicas = np.flatnonzero(facts.are_named(NameFlag.REPLICA))
+    callers = np.where(parents[replicas] >= 0, parents[replicas], len(above))
+    callers = np.where(np.isin(callers, rows), callers, np.append(parents, -1)[callers])
+    answers = {row: replicas[callers == row].tolist() for row in rows}
+    failures = {row: failure_of([*map(facts.store.span, (row, *below))]) for row, below in answers.items()}
+    rows = [row for row in rows if failures[row] is not None]
+    left = sum(failures[row] is Failure.CANCELLED for row in rows)
     responses = number(len(rows), "response", "responses")
     parts = [f"{len(rows) - left:,} with an exception", f"{left:,} cancelled, as when its client leaves"]
     how = ", ".join(part for part, is_some in zip(parts, (len(rows) - left, left), strict=True) if is_some)

@@ -505,8 +505,9 @@ _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
 _INTERRUPTED: Final = re.compile(r"[\w.]*\bCancelledError\b")
+_FOR_ACTOR: Final = "for its actor to be ready"
 _LONG_NS: Final = 1_000_000_000
-"""So long a wait for a worker is said also of what waited for something else at last."""
+"""So long a wait is said also of what waited for something else at last."""
 
 
 def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, ToldOutcome]:
@@ -642,9 +643,9 @@ def _outcome_of(tasks: RayTasks, index: int, *, is_left: bool = False) -> ToldOu
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
         return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)
-    long_ago = is_over and tasks["kind"][index] != _METHOD and tasks["sent"][index] != NO_STATE
-    if long_ago and tasks["sent"][index] - tasks["ready"][index] >= _LONG_NS:
-        waits = f"{_for_worker(tasks, index)} and then {waits}"
+    if is_over and (before := _waited_before(tasks, index)):
+        # Its actor may have been ready long before that.
+        waits = f"{before}{waits}{' or to get it' * (waits == _FOR_ACTOR)}"
     text = f"waited {waits}, {most}" if is_over else f"waits {waits}"
     return ToldOutcome(CallOutcome.PENDING, text, was_sent, is_over, made_ns=made_ns)
 
@@ -710,12 +711,21 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "to be tried again" if tasks["attempt"][index] else "for its arguments"
     is_sent = tasks["sent"][index] != NO_STATE
     if tasks["kind"][index] == _METHOD:
-        return "for its turn in its actor" if is_sent else "for its actor to be ready"
+        return "for its turn in its actor" if is_sent else _FOR_ACTOR
     if is_sent:
         return "to be run by its worker"
     if lacking := _lacks_of_nodes(tasks, index):
         return f"for {lacking} ({_NO_NODE_HAS} {'all of that' if ', ' in lacking else 'that'})"
     return _for_worker(tasks, index)
+
+
+def _waited_before(tasks: RayTasks, index: int) -> str:
+    """Return what an attempt waited for so long before what it waited for at last that it is said, too, with `and`."""
+    made, ready, sent = (int(tasks[name][index]) for name in ("made", "ready", "sent"))
+    if tasks["kind"][index] != _METHOD and sent != NO_STATE and sent - ready >= _LONG_NS:
+        return f"{_for_worker(tasks, index)} and then "
+    is_late = not tasks["attempt"][index] and NO_STATE not in {made, ready} and ready - made >= _LONG_NS
+    return "for its arguments and then " if is_late else ""
 
 
 def _for_worker(tasks: RayTasks, index: int) -> str:

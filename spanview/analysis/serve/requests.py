@@ -427,11 +427,17 @@ def failure_of(spans: Collection[Span]) -> Failure | None:
             return failure
         if _text(span.attributes, GRPC_STATUS).upper() not in GRPC_OK:
             return Failure.GRPC
-    raised = [event.attributes for span in spans for event in span.events if event.is_exception]
-    if raised:
-        are_cancels = all(_text(event, "exception.type").rpartition(".")[2] in CANCELLED for event in raised)
-        return Failure.CANCELLED if are_cancels else Failure.RAISED
-    return Failure.ERROR if any(span.status.code_value == ERROR for span in spans) else None
+    raised = [[event.attributes for event in span.events if event.is_exception] for span in spans]
+    has_error = any(span.status.code_value == ERROR for span in spans)
+    if any(raised):
+        types = [_text(event, "exception.type") for of_span in raised for event in of_span]
+        if not all(kind.rpartition(".")[2] in CANCELLED for kind in types):
+            return Failure.RAISED
+        *_, (last, of_last) = zip(spans, raised, strict=True)
+        # A client that leaves when it has its answer cancels nothing but the proxy.
+        has_answered = part_of_name(last.name) is Part.REPLICA and last.end_ns is not None and not of_last
+        return Failure.CANCELLED if has_error or not has_answered else None
+    return Failure.ERROR if has_error else None
 
 
 def failure_of_http(code: str) -> Failure | None:

@@ -892,24 +892,29 @@ def test_a_moment_before_an_idle_actor_runs_a_call_is_no_turn(tmp_path: Path, ms
 
 
 @pytest.mark.parametrize(
-    ("sent_ms", "text"),
+    ("kind", "at_ms", "text"),
     [
-        (600, "waited to be run by its worker, at most until its driver ended"),
-        (7_000, "waited for a worker or 1 CPU and then to be run by its worker, at most until its driver ended"),
+        ("NORMAL_TASK", {"2": 0, "5": 600}, "to be run by its worker"),
+        ("NORMAL_TASK", {"2": 0, "5": 7_000}, "for a worker or 1 CPU and then to be run by its worker"),
+        ("NORMAL_TASK", {"2": 7_000}, "for its arguments and then for a worker or 1 CPU"),
+        ("ACTOR_TASK", {"2": 7_000}, "for its arguments and then for its actor to be ready or to get it"),
+        ("ACTOR_TASK", {"2": 7}, "for its actor to be ready"),
     ],
 )
-def test_what_was_not_run_at_last_may_have_waited_longer_for_a_worker(tmp_path: Path, sent_ms: int, text: str) -> None:
+def test_what_was_not_run_at_last_may_have_waited_longer_for_something_else(
+    tmp_path: Path, kind: str, at_ms: dict[str, int], text: str
+) -> None:
     """Of what its driver left behind, not only what it waited for at last is said."""
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
     (tmp_path / "7.txt").write_bytes(file_of([call]))
-    states = dict.fromkeys("12", EPOCH_NS) | {"5": EPOCH_NS + 1_000_000 * sent_ms}
-    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in {"1": 0, **at_ms}.items()}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, kind=kind))
     over = {"event_data": {"job_id": "AQAAAA==", "is_dead": True}, "source_type": "EXPORT_DRIVER_JOB"}
     (tmp_path / "event_EXPORT_DRIVER_JOB.log").write_text(f"{json.dumps(over)}\n")
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
-    assert told.text == text
+    assert told.text == f"waited {text}, at most until its driver ended"
 
 
 @pytest.mark.parametrize(

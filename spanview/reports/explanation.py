@@ -32,7 +32,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
 from spanview.analysis.forest_selftime import times_in
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among
+from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
@@ -394,7 +394,10 @@ class _Explanation:
             which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
             whose += " as far as is known" * typical.may_be_slower
             lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
-            doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
+            is_unsure = typical.slowest.doubts or self._lead_through_cancelled(
+                self._store.tree(trace), known_until(self._unended)
+            )
+            doubts = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
         yield from self._of_requests(_MOST_OF_TIME)
@@ -626,6 +629,7 @@ class _Explanation:
             if answer.total_ns - lasted > _LEAST_SHARE * answer.total_ns:
                 text += f"; {self._short(self._texts[self._spans.name[root]])} itself ended after {duration(lasted)}"
         is_unsure = answer.doubts or not self._lack_replicas.isdisjoint(tree.rows)
+        is_unsure = is_unsure or self._lead_through_cancelled(tree, until)
         sure = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
@@ -645,9 +649,30 @@ class _Explanation:
         sure = Certainty.CERTAIN if self._rows.isdisjoint(self._unended) else Certainty.LIKELY
         yield from self._stretches(tree, known_until(self._unended), sure, spans.start_ns[row])
 
+    def _within_cancelled(self, tree: TraceTree) -> Mapping[int, str]:
+        """Return which spans are, or are below, calls that were cancelled, by row, with the name of each call."""
+        rows = np.array([row for row in tree.rows if self._spans.kind[row] == CONSUMER], np.int64)
+        cut_off = {row for row in cut_off_among(self._store, rows) if is_cancelled(self._store, row)}
+        cancelled = {*self._calls.told_cancelled.intersection(tree.rows), *cut_off}
+        named = [""] * (len(tree) + 1)
+        # The last is above the roots.
+        for node in tree.in_order() if cancelled else ():
+            row = tree.rows[node] if node < len(tree.rows) else NO_ROW
+            named[node] = self._who(row) if row in cancelled else named[tree.parents[node]]
+        return {row: name for row, name in zip(tree.rows, named, strict=False) if name}
+
+    def _lead_through_cancelled(self, tree: TraceTree, until: Mapping[int, int]) -> bool:
+        """Return whether a twentieth of a critical path or more is of calls that were cancelled."""
+        if not (within := self._within_cancelled(tree)):
+            return False
+        stretches = stretches_of(self._store, tree, until)
+        ns = sum(stretch.ns for stretch in stretches if stretch.row in within)
+        return ns >= _LEAST_SHARE * sum(stretch.ns for stretch in stretches)
+
     def _stretches(self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int) -> Iterator[Statement]:
         stretches = stretches_of(self._store, tree, until)
         whole, told = sum(stretch.ns for stretch in stretches), {span.told_ns for span in self._unended.values()}
+        within = self._within_cancelled(tree)
         for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
             if stretch.ns < _LEAST_SHARE * whole:
                 continue
@@ -661,6 +686,8 @@ class _Explanation:
             unended = None if reason is not None else self._unended.get(stretch.row)
             certainty = certainty if unended is None else Certainty.LIKELY
             doubt = stretch.doubt or ("its replica's span may be lost" if stretch.row in self._lack_replicas else "")
+            if not doubt and stretch.row in within:
+                doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
             certainty = Certainty.LIKELY if doubt else certainty
             text += f" ({sanitise(doubt, _MAX_MESSAGE)})" if doubt else ""
             bound = "at most " if unended is not None and unended.is_told else ""

@@ -419,6 +419,25 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == [f"1 call of f was tried again, as Ray says; {why}"]
 
 
+@pytest.mark.parametrize("ended_by", ["KeyboardInterrupt", "SystemExit: 3"])
+def test_nobody_may_have_waited_for_what_was_cancelled(tmp_path: Path, ended_by: str) -> None:
+    """It ended because it was cancelled, whatever its caller waited for; what ended by itself was waited for."""
+    build = Builder()
+    call = build.span("docs ray.remote", span=2, parent=1, start=1, duration=1, kind="PRODUCER")
+    ran: dict[str, Any] = {"start": 3, "duration": 90, "kind": "CONSUMER", "attributes": {"ray.ended_by": ended_by}}
+    spans = [
+        build.span("main", span=1, duration=94),
+        call,
+        build.span("docs ray.remote_worker", span=3, parent=2, **ran),
+        build.span("wait for lock", span=4, parent=3, start=4, duration=88),
+    ]
+    document = explained(folder_of(tmp_path, spans))
+    rows = [row for row in document["rows"] if row["topic"] == "time"]
+    is_cancelled = ended_by == "KeyboardInterrupt"
+    assert {row["certainty"] for row in rows[:2]} == ({"likely"} if is_cancelled else {"certain"})
+    assert rows[1]["text"].endswith("(docs was cancelled: nobody may have waited for it)") is is_cancelled
+
+
 def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path) -> None:
     """Its span ends without an error, as under Ray's bundled hook; what waits is counted with what left no attempt."""
     build, spans, lines = Builder(), list[Any](), b""

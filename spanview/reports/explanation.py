@@ -985,8 +985,7 @@ class _Explanation:
             if kind.rpartition(".")[2] in CANCELLED or not kind:
                 return failure.text, ""
         stacks = stacks_of(trace)
-        frames = [frame for stack in stacks for frame in stack.frames]
-        own = [frame for frame in frames if not frame.library] or frames[-1:]
+        own = [frame for stack in stacks for frame in stack.frames if not frame.library]
         first = message.strip().split("\n")[0]
         said = ": ".join(filter(None, (kind, first))) or (span.status.description or "").strip().split("\n")[0]
         if not said and (failure := failure_in(span.attributes)) is not None:

@@ -240,17 +240,21 @@ def test_exceptions_that_differ_by_numbers_are_told_once(tmp_path: Path) -> None
     """Numbers and addresses make no other exception, but another type or line does; the newest stands for all."""
     build = Builder()
 
-    def failed(number: int, message: str, line: int = 31) -> Any:
-        frame = f'  File "/srv/app.py", line {line}, in load\n    raise ValueError(text)\n'
+    def failed(number: int, message: str, line: int = 31, file: str = "/srv/app.py") -> Any:
+        frame = f'  File "{file}", line {line}, in load\n    raise ValueError(text)\n'
         trace = f"Traceback (most recent call last):\n{frame}ValueError: {message}\n"
         attributes = {"exception.type": "ValueError", "exception.message": message, "exception.stacktrace": trace}
         event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
         return build.span("load", trace=number, start=10 * number, status="ERROR", events=[event])
 
     alike = [failed(number, f"bad row {number} of <Row at 0x7f{number}a>") for number in range(1, 4)]
-    document = explained(folder_of(tmp_path, [*alike, failed(4, "bad row 4 of <Row at 0x7f4a>", 40), failed(5, "no")]))
+    library = failed(6, "late", file="/usr/lib/python3.11/site-packages/db/pool.py")
+    others = failed(4, "bad row 4 of <Row at 0x7f4a>", 40), failed(5, "no"), library
+    document = explained(folder_of(tmp_path, [*alike, *others]))
+    # A place is a line of the program's own code.
     assert texts(document, "failed") == [
         "load failed 3 times, the last time: ValueError: bad row 3 of <Row at 0x7f3a>, at app.py:31 in load",
+        "load failed: ValueError: late",
         "load failed: ValueError: no, at app.py:31 in load",
         "load failed: ValueError: bad row 4 of <Row at 0x7f4a>, at app.py:40 in load",
     ]

@@ -51,6 +51,7 @@ _RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception): ")
 NO_STATE: Final = 2**63 - 1
 """The time of a state that isn't known: later than any other."""
+_MOST_SECONDS: Final = NO_STATE // 1_000_000_000
 
 
 class TaskUpdate(NamedTuple):
@@ -217,7 +218,7 @@ def _actor_update(data: Mapping[str, Any], seconds: int) -> ActorUpdate:
         state,
         _id(data.get("node_id")),
         next(filter(None, texts), ""),
-        seconds * 1_000_000_000 if is_asking and state in _GONE else 0,
+        min(seconds, _MOST_SECONDS) * 1_000_000_000 if is_asking and state in _GONE else 0,
     )
 
 

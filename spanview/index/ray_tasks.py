@@ -35,7 +35,7 @@ UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
 _OWN: Final = "a runtime environment"
 _SEVERAL: Final = re.compile(r"(?<![\d.])(?!(?:0\.\d+|1) )[\d.]+ [CG]PU\b")
-_MEMORY: Final = re.compile(r"(?<![\w.])(\d[\d.e+]*) (?=(?:object_store_)?memory\b)")
+_MEMORY: Final = re.compile(r"(?<![\w.+])(\d+(?:\.\d+)?(?:e\+\d+)?) (?=(?:object_store_)?memory\b)")
 """In bytes."""
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]

@@ -34,6 +34,7 @@ from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, reason_te
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
+from spanview.index.ray_tasks import in_plural
 from spanview.index.store import Store
 from spanview.reports.calls import calls_report
 from spanview.sources.details import RecordReader
@@ -424,6 +425,20 @@ def test_a_runtime_environment_is_asked_for(recording: str) -> None:
     assert asked["never"] == "1 GPU"
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("1 CPU, 9.66368e+11 memory", "1 CPU, 900 GiB of memory"),
+        ("0.5 CPU, 2 GPU, 5.36871e+08 object_store_memory", "0.5 CPU, 2 GPUs, 0.5 GiB of object_store_memory"),
+        # Whatever a resource is called.
+        ("1 2.3.4 memory, 1 e+ memory", "1 2.3.4 memory, 1 e+ memory"),
+    ],
+)
+def test_resources_are_said_as_people_do(asked: str, said: str) -> None:
+    """In GiB, and in the plural."""
+    assert in_plural(asked) == said
+
+
 def test_what_a_wait_for_a_worker_asked_for_is_said() -> None:
     """Ray doesn't say which of both was lacking, a worker or what it needs."""
     store = load_store(FIXTURES / "ray-events-hook")
@@ -625,6 +640,7 @@ def _failed(ms: int, asked: Mapping[str, float]) -> bytes:
         ({"CPU": 1}, _failed(3_000, {}) + _died(3, {}), WaitedFor.WORKER_START),
         ({"CPU": 1}, _failed(400, {"CPU": 1}) + _died(9, {"CPU": 1}), WaitedFor.WORKER_START),
         ({}, _failed(3_000, {"CPU": 1}), WaitedFor.WORKER_START),
+        ({"CPU": 1}, _died(2**62, {"CPU": 1}), WaitedFor.WORKER_START),
     ],
 )
 def test_what_leaves_its_place_may_have_been_waited_for(

@@ -974,7 +974,7 @@ class _Explanation:
     def _raised(self, row: int) -> tuple[str, str]:
         """Return what a failed span says was raised, and by which of the program's own lines; either may be empty."""
         if self._broken_off.get(row) is Failure.CANCELLED:
-            return "as when its client leaves", ""
+            return "as when its caller gives up", ""
         span = self._store.span(row)
         kind, message, trace = _exception_of(span)
         if kind.rpartition(".")[2] in CANCELLED and (failure := failure_in(span.attributes)) is not None:

@@ -497,10 +497,10 @@ def test_what_breaks_off_after_its_status_code_has_failed(tmp_path: Path) -> Non
     document = explained(folder_of(tmp_path, spans))
     assert sorted(texts(document, "failed")) == [
         "replica_handle_request App __call__ failed: ValueError: out of step; no status says so",
-        "replica_handle_request App __call__ was cancelled, as when its client leaves; no status says so",
+        "replica_handle_request App __call__ was cancelled, as when its caller gives up; no status says so",
     ]
     how = "2 responses broke off after a success status code was sent: 1 with an exception, 1 cancelled, as when its "
-    assert f"{how}client leaves" in texts(document, "missing")
+    assert f"{how}caller gives up" in texts(document, "missing")
 
 
 def test_what_failed_because_something_else_had_comes_last(tmp_path: Path) -> None:

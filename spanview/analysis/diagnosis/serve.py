@@ -162,7 +162,7 @@ def broken_streams(facts: Facts) -> Finding:
     rows = [row for row in rows if failures[row] is not None]
     left = sum(failures[row] is Failure.CANCELLED for row in rows)
     responses = number(len(rows), "response", "responses")
-    parts = [f"{len(rows) - left:,} with an exception", f"{left:,} cancelled, as when its client leaves"]
+    parts = [f"{len(rows) - left:,} with an exception", f"{left:,} cancelled, as when its caller gives up"]
     how = ", ".join(part for part, is_some in zip(parts, (len(rows) - left, left), strict=True) if is_some)
     detail = f"{at_least}{responses} broke off after a success status code was sent: {how}."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)

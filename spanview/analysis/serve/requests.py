@@ -96,7 +96,7 @@ class Failure(Enum):
     RAISED = "raised"
     """An exception, but no code that says so."""
     CANCELLED = "cancelled"
-    """The same, by which a request ends that is cancelled, as when its client leaves: nothing was raised."""
+    """The same, by which a request ends that is cancelled, as when its caller gives up: nothing was raised."""
     ERROR = "error"
     """The status ERROR, and nothing else that says so."""
 

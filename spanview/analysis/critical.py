@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.ray.awaited import Doubted, awaited_elsewhere
-from spanview.analysis.ray.names import RAN, is_long_poll, short_names
+from spanview.analysis.ray.names import is_constructor, is_long_poll, short_names
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
@@ -241,10 +241,9 @@ def _made_again(trees: Trees, names: Interned) -> Places:
     """Return the attempts of constructors that follow others that ended well: their actors lived in between."""
     import numpy as np
 
-    made = [*names.where(lambda text: text.endswith(f"__init__{RAN}"))]
-    nodes = (
-        np.flatnonzero(np.isin(trees.of("name"), made) & (trees.of("kind") == CONSUMER)) if made else np.zeros(0, int)
-    )
+    if not (made := names.where(is_constructor)):
+        return np.zeros(0, np.int64)
+    nodes = np.flatnonzero(np.isin(trees.of("name"), [*made]) & (trees.of("kind") == CONSUMER))
     starts, parents = trees.of("start_ns"), np.array(trees.tree.parents, np.int64)
     nodes = nodes[np.lexsort((nodes, starts[nodes], parents[nodes]))]
     has_ended = (trees.of("end_ns")[nodes] != NO_TIME) & (trees.of("status")[nodes] != ERROR)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Answer, AnswerPart, Doing
-from spanview.analysis.ray.names import short_names
+from spanview.analysis.ray.names import is_constructor, short_names
 from spanview.display.call_text import NOT_YET_SEEN, causes_text, meanwhile_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import queues_text
@@ -296,7 +296,7 @@ class _Line:
                 return f"waiting between attempts{of}" if is_retry else f"after an attempt{of} without an end began"
             case Doing.LIVING:
                 of, who = (name, "its actor") if same else ("constructors", "their actors")
-                if not same or part.longest.endswith("__init__ ray.remote_worker"):
+                if not same or is_constructor(part.longest):
                     return f"between attempts of {of}, while {who} lived, ended and restarted"
                 return f"between executions of {of}, while {who} lived"
             case Doing.QUEUED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
+from spanview.analysis.ray.names import RAN, SUBMITTED, is_constructor, short_names
 from spanview.analysis.ray.waits import wait_of
 from spanview.display.bars import SCALE, cell_of, histogram_text
 from spanview.display.call_text import causes_text, meanwhile_text
@@ -170,7 +170,7 @@ def _of_wait(subject: SpanInTree, reasons: Iterable[str]) -> Iterator[DetailPart
     spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
     previous = _previous_attempt(subject)
     if previous != NO_ROW and spans.end_ns[previous] == NO_TIME:
-        if subject.span.name.endswith(f"__init__{RAN}"):
+        if is_constructor(subject.span.name):
             # The actor lived until then.
             return
         most = start - spans.start_ns[previous]

@@ -19,6 +19,7 @@ from one_path import Blame, critical_path
 from slow_critical import SlowPath, length_of, nodes_of, sums_of
 from span_graphs import graphs, whole_traces
 from spanview.analysis.critical import critical_by_name
+from spanview.analysis.genai.requests import model_calls
 from spanview.analysis.ray.waits import wait_of
 from spanview.index.table import Interned, SpanTable
 from spanview.index.tree import TraceTree
@@ -269,6 +270,25 @@ def test_who_made_an_actor_does_not_wait_for_it_to_be_made_again() -> None:
         store = store_of(*documents)
         assert written(store, path_of(store)) == path or f"~{made}10-40" in written(store, path_of(store))
         check(store, 0, path_of(store))
+
+
+def test_names_are_tested_by_functions_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they find is kept by them, so that no name is looked at again, and no more is kept each time."""
+    asked, where = list[object](), Interned.where
+
+    def noted(names: Interned, test: Callable[[str], bool]) -> frozenset[int]:
+        asked.append(test)
+        return where(names, test)
+
+    monkeypatch.setattr(Interned, "where", noted)
+    store = store_of(*Builder().draw("a 0-60\n  p 1-2\n    c 4-10"))
+    rounds = []
+    for _ in range(2):
+        asked.clear()
+        path_of(store)
+        model_calls(store, ["1"])
+        rounds.append([*asked])
+    assert rounds[0] == rounds[1] != []
 
 
 def test_a_client_that_gave_up_waited_for_its_server() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
 from spanview.analysis.ray.calls import calls_in
-from spanview.analysis.ray.names import RAN, SUBMITTED
+from spanview.analysis.ray.names import RAN, SUBMITTED, is_constructor
 from spanview.analysis.ray.reasons import open_among, reasons_of
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.reused_ids import ReusedIds, reused_ids
@@ -66,7 +66,7 @@ def _flags_of(text: str) -> NameFlag:
     if text.endswith(SUBMITTED):
         name |= NameFlag.SUBMITTED | (NameFlag.TO_REPLICA if is_serve_call(text) else 0)
     elif text.endswith(RAN):
-        name |= NameFlag.RAN | (NameFlag.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
+        name |= NameFlag.RAN | (NameFlag.CONSTRUCTOR if is_constructor(text) else 0)
         name |= NameFlag.REPLICA_STARTS if text.endswith(_STARTS_REPLICA) else 0
     elif _REQUEST.match(text):
         name |= NameFlag.PROXY

@@ -63,6 +63,8 @@ _LONG_POLL: Final = re.compile(rf"(?:ProxyActor\.receive_\w+_messages|ServeContr
 
 _SUBMITS, _RUNS = methodcaller("endswith", SUBMITTED), methodcaller("endswith", RAN)
 """Whether a span with a name submits a call, or runs one."""
+is_constructor: Final = methodcaller("endswith", f"__init__{RAN}")
+"""Whether a span with a name is an attempt of an actor's constructor."""
 
 
 def call_names(names: Interned) -> NameNumbers:

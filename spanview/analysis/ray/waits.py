@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.names import RAN, started_attempts
+from spanview.analysis.ray.names import is_constructor, started_attempts
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -128,7 +128,7 @@ def lived_between(store: Store, previous: int, row: int) -> bool:
     Its constructor runs again when the actor is restarted; a compiled graph executes its methods again.
     """
     spans = store.spans
-    is_made = store.names.texts[spans.name[previous]].endswith(f"__init__{RAN}")
+    is_made = is_constructor(store.names.texts[spans.name[previous]])
     is_made = is_made and spans.end_ns[previous] != NO_TIME and spans.status[previous] != ERROR
     return is_made or are_executions(store, previous, row)
 

@@ -423,6 +423,29 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     assert texts(explained(folder), "retried") == [f"1 call of f was tried again, as Ray says; {why}"]
 
 
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_how_long_a_replica_took_that_was_lost_nobody_knows(tmp_path: Path, *, is_lost: bool) -> None:
+    """What its proxy took is likely at most, and not unusual."""
+    build, spans = Builder(), list[Any]()
+    for trace in range(1, 10):
+        is_slow = trace == 9
+        code, status = ("500", "ERROR") if is_slow else ("200", "OK")
+        about: dict[str, Any] = {"trace": trace, "attributes": {"http.status_code": code}}
+        spans.append(
+            build.span("proxy_http_request App GET /", span=1, duration=900 if is_slow else 30, status=status, **about)
+        )
+        spans.append(build.span("route_to_replica App __call__", span=2, parent=1, start=2, duration=4, **about))
+        if not (is_slow and is_lost):
+            replica = "replica_handle_request App __call__"
+            spans.append(build.span(replica, span=3, parent=2, start=4, duration=9, **about))
+    folder = folder_of(tmp_path, spans)
+    assert bool(texts(explained(folder), "unusual")) is not is_lost
+    rows = [row for row in explained(folder, "--trace", f"{9:032x}")["rows"] if row["topic"] == "time"]
+    said = [row for row in rows if " in proxy_http_request App GET /" in row["text"]]
+    assert not is_lost or {row["certainty"] for row in said} == {"likely"}
+    assert any(row["text"].endswith("(its replica's span may be lost)") for row in said) is is_lost
+
+
 @pytest.mark.parametrize("ended_by", ["KeyboardInterrupt", "SystemExit: 3"])
 def test_nobody_may_have_waited_for_what_was_cancelled(tmp_path: Path, ended_by: str) -> None:
     """It ended because it was cancelled, whatever its caller waited for; what ended by itself was waited for."""

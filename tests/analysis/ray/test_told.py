@@ -1003,6 +1003,19 @@ def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list
     assert store.ray.actors[actor].restarts == restarts
 
 
+def test_why_a_runtime_environment_could_not_be_set_up(tmp_path: Path) -> None:
+    """The last exception of the tracebacks that Ray has; what it asked for stands behind that."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    traces = "Traceback:\n  File p\nKeyError: 'b'\n\nTraceback:\n  File q\nValueError: no conda\n lease_id=7, name=f"
+    line = line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 9}, error="RUNTIME_ENV_SETUP_FAILED", message=traces)
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.text == "its runtime environment could not be set up (ValueError: no conda)"
+
+
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [("concurrent.futures._base.CancelledError", "cancelled"), ("mine.NotCancelledErrors", "failed")],

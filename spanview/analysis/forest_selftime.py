@@ -74,8 +74,9 @@ def _times_in(forest: Forest) -> SpanTimes:
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)
     own = lasting - _covered(lasting, *pieces)
-    trees, positions = trees_of(forest, sorted({*forest.traces[unfinished].tolist()}))
-    own[positions] = [time or 0 for time in self_times(trees.tree, forest.store.spans)[: len(positions)]]
+    if len(unfinished):
+        trees, positions = trees_of(forest, sorted({*forest.traces[unfinished].tolist()}))
+        own[positions] = [time or 0 for time in self_times(trees.tree, forest.store.spans)[: len(positions)]]
     return SpanTimes(ends - np.where(are_known, starts, 0), own, are_known)
 
 

@@ -6,11 +6,18 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from spanview.analysis.query.base import OfAttribute
+from spanview.analysis.query.bytesearch import NO, ByteSearch
 from spanview.analysis.query.subject import QueryFacts, Subject
 from spanview.analysis.query.values import text_of
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.telling import unheard
+from spanview.index.blocks import blocks, in_file_order
+from spanview.index.known_records import KnownRecords
 from spanview.index.table import NO_ROW, Interned
+from spanview.index.whole_spans import spans_at
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import QueryError
 
@@ -26,8 +33,6 @@ SERVICE_AND_NAME: Final = "service+name"
 """Spans of several services may share a name with different meanings."""
 FURTHER_GROUPINGS: Final = (SERVICE_AND_NAME, "status", "trace.root", "process", "pid", "scope")
 """Further groupings, mostly keys of queries; an attribute with such a name is asked for in quotes."""
-_RECORDS_PER_REPORT: Final = 256
-"""Records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,21 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
         "status": lambda: Column(store.spans.status, STATUS_NAMES),
         "trace.root": lambda: _root_column(store, tell),
         "process": lambda: Column(store.spans.process, [*map(store.processes.text, range(len(store.processes)))]),
-        "pid": lambda: _column_of_records(store, by, _pid_of, traces, tell),
-        "scope": lambda: _column_of_records(store, by, _scope_of, traces, tell),
     }
+    of_records: dict[str, Callable[[Subject], str | None]] = {"pid": _pid_of, "scope": _scope_of}
     if by in columns:
         return columns[by]()
-    key = by[1:-1] if by in {f'"{name}"' for name in columns} else by
-    return _column_of_records(store, key, lambda subject: _attribute_of(subject, key), traces, tell)
+    if by in of_records:
+        column, key = _column_of_records(store, of_records[by], traces, tell), by
+    else:
+        key = by[1:-1] if by in {f'"{name}"' for name in (*columns, *of_records)} else by
+        search = ByteSearch(OfAttribute(key, None, lambda _: True))
+        column = _column_of_records(store, lambda subject: _attribute_of(subject, key), traces, tell, search)
+    if len(column.texts) == 1:
+        others = ", ".join(grouping for grouping in (*GROUPINGS, *FURTHER_GROUPINGS) if grouping != key)
+        what = "one" if key in FURTHER_GROUPINGS else "such an attribute"
+        raise QueryError(f"can't group by {key!r}: no span has {what}; there are also {others}")
+    return column
 
 
 def _pair_column(store: Store) -> Column:
@@ -107,24 +120,31 @@ def _attribute_of(subject: Subject, key: str) -> str | None:
 
 
 def _column_of_records(
-    store: Store, key: str, read: Callable[[Subject], str | None], traces: Iterable[int] | None, tell: Tell
+    store: Store,
+    read: Callable[[Subject], str | None],
+    traces: Iterable[int] | None,
+    tell: Tell,
+    search: ByteSearch | None = None,
 ) -> Column:
     numbers = Interned()
     # Those without it have 0; its values follow.
     column = array("I", [0]) * len(store.spans)
-    rows: Sequence[int] = range(len(column))
+    rows = np.arange(len(column))
     if traces is not None:
-        # In the order of the files, without newer rows.
-        rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
-    facts = QueryFacts()
-    for index, row in enumerate(rows):
-        if not index % _RECORDS_PER_REPORT:
-            tell(index / len(rows))
-        text = read(Subject(store, facts, store.spans.trace[row], row))
-        if text is not None:
-            column[row] = numbers.number(text) + 1
-    if not numbers:
-        others = ", ".join(grouping for grouping in (*GROUPINGS, *FURTHER_GROUPINGS) if grouping != key)
-        what = "one" if key in FURTHER_GROUPINGS else "such an attribute"
-        raise QueryError(f"can't group by {key!r}: no span has {what}; there are also {others}")
+        # Without newer rows.
+        chosen = np.array([row for trace in traces for row in store.rows_of_trace(trace)], np.int64)
+        rows = chosen[chosen < len(column)]
+    facts, known, seen = QueryFacts(), KnownRecords(store), 0
+    for block in blocks(store, in_file_order(store, rows)):
+        tell(seen / len(rows))
+        may_have = block.rows
+        if search is not None:
+            # What the bytes say of values isn't asked: those that have any are read.
+            may_have = may_have[search.verdicts(block, np.zeros(len(may_have), np.bool_)) != NO]
+        of_block = may_have.tolist()
+        for row, span in zip(of_block, spans_at(store, of_block, known), strict=True):
+            text = read(Subject(store, facts, store.spans.trace[row], row, span))
+            if text is not None:
+                column[row] = numbers.number(text) + 1
+        seen += len(block.rows)
     return Column(column, (None, *numbers.texts))

@@ -6,6 +6,8 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.query.aggregate import COUNT, figure_meant, is_aggregate, parse_limited
@@ -25,6 +27,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING, plain
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
+from spanview.index.arrays import copy_of
 from spanview.index.part import part_of
 from spanview.model.problems import ProblemKind, QueryError, Severity, Warnings
 from spanview.reports.ci import Case, Level
@@ -259,7 +262,7 @@ def _print_report(store: Store, report: Diagnosis, paint: Paint) -> None:
         (Warnings.NEGATIVE_DURATION, "spans that end before they start"),
         (Warnings.ODD_VALUE, "spans with a field of the wrong type"),
     ):
-        number = sum(1 for warnings in store.spans.warnings if warnings & flag)
+        number = int(np.count_nonzero(copy_of(store.spans.warnings) & int(flag)))
         running = f", {report.running:,} of them running" if flag is Warnings.NO_END and report.running else ""
         if number:
             lines.append(f"                 {noted(number)}   {text}{running}")

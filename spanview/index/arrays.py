@@ -22,7 +22,7 @@ Places: TypeAlias = "NDArray[np.int64]"
 Flags: TypeAlias = "NDArray[np.bool_]"
 Words: TypeAlias = "NDArray[np.uint64]"
 
-_FEW: Final = 16
+_FEW: Final = 256
 """Rows of which a table has so many times more are looked up one by one."""
 _PART_ROWS: Final = 1 << 16
 _FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
@@ -51,8 +51,9 @@ def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     if (rows[1:] < rows[:-1]).any():
         return copy_of(column)[rows]
     values = np.empty(len(rows), column.typecode)
-    for part in slices(len(column)):
-        begin, end = np.searchsorted(rows, (part.start, part.stop)).tolist()
+    parts = [*slices(len(column))]
+    ends = np.searchsorted(rows, [part.stop for part in parts]).tolist()
+    for part, begin, end in zip(parts, [0, *ends], ends, strict=False):
         values[begin:end] = np.asarray(column[part])[rows[begin:end] - part.start]
     return values
 

@@ -358,7 +358,7 @@ def _firsts(store: Store, rows: Places, placed: Places, replaced: Places) -> Pla
 def _places_of(store: Store, rows: Places) -> tuple[NDArray[Any], NDArray[Any]]:
     if not len(rows):
         return rows, rows
-    sources, offsets = copy_of(store.spans.source)[rows], copy_of(store.spans.offset)[rows]
+    sources, offsets = values_at(store.spans.source, rows), values_at(store.spans.offset, rows)
     numbers, inverse = np.unique(sources, return_inverse=True)
     in_order = sorted(numbers.tolist(), key=store.intake.source_order)
     ranks = dict(zip(in_order, range(len(in_order)), strict=True))

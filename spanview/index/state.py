@@ -98,7 +98,7 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
         and _is_table_of(trial.trace_slots, trial.traces)
         and (unplaced == NO_ROW or traces.trace_id(unplaced) == 0)
         and trial.names.cut <= {*range(len(trial.names.texts))}
-        and trial.moved <= {*rows}
+        and all(row in rows for row in trial.moved)
         and all(0 <= run.start <= run.stop <= len(rows) for run in trial.scanned)
         and {path: file.bytes for path, file in files.items()} == dict(sizes)
         and tallies.records >= len(rows) + tallies.duplicates

@@ -473,7 +473,7 @@ class _Explanation:
         calls, functions = self._own_calls, self._functions
         taken = {one.function: sum(_spent(one).values()) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
-        taken_by_call, ends = _taken(calls), copy_of(self._spans.end_ns)
+        taken_by_call, counts, ends = _taken(calls), calls.counts, copy_of(self._spans.end_ns)
         in_order = sorted(functions, key=lambda one: (-taken[one.function], one.function))
         for function in islice(in_order, most):
             ns, indices = taken[function.function], calls.indices_of(function.function)
@@ -487,7 +487,7 @@ class _Explanation:
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
             text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
-            have_run = np.array([index for index in indices if calls.counts[index]], np.int64)
+            have_run = np.asarray(indices)[counts[indices] > 0]
             without_end = ends[calls.attempts[calls.firsts[have_run + 1] - 1]].tolist().count(NO_TIME)
             lacking = [f"what {without_end:,} without an end ran"] if without_end else []
             lacking += [f"what became of {function.no_attempt:,} without an attempt"] if function.no_attempt else []

@@ -32,8 +32,8 @@ def let_ask(store: Store, session: str = SESSION) -> None:
 
 def unended_in(store: Store, trace: int | None = None, session: str = SESSION) -> Mapping[int, Unended]:
     """Return what has become of spans without an end, by row."""
-    rows = range(len(store.spans)) if trace is None else store.rows_of_trace(trace)
-    if NO_TIME not in map(store.spans.end_ns.__getitem__, rows):
+    ends = store.spans.end_ns
+    if NO_TIME not in (ends if trace is None else map(ends.__getitem__, store.rows_of_trace(trace))):
         return {}
     from spanview.analysis.ray.unended import UnendedSpans
     from spanview.sources.processes import Processes

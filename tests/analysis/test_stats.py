@@ -21,15 +21,22 @@ from builders import Builder, file_of, own_line, store_of, store_of_files, trace
 from slow_paths import written
 from slow_trees import export_of
 from span_graphs import forests, graphs
+from spanview.analysis import grouping
 from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.stats import Group, spans_of, statistics
+from spanview.index.whole_spans import spans_at
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
 from spanview.reports.statistics import report_of, statistics_report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from builders import Document
+    from spanview.index.known_records import KnownRecords
+    from spanview.index.store import Store
+    from spanview.model.span import Span
 
 
 def test_a_table() -> None:
@@ -278,6 +285,23 @@ def test_no_attribute_is_not_an_empty_one() -> None:
     assert [group["key"] for group in report_of(groups, "k").document()["rows"]] == ["x", "", None]
     column = column_of(store, "k")
     assert [spans_of(store, column, key, None, 9) for key in (None, "", "x")] == [[0], [1], [2]]
+
+
+def test_records_without_the_attribute_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever groups by one decodes the records that have it or may have it: as written, or with an escape for it."""
+    build, read = Builder(), list[int]()
+    documents = [*(build.span(attributes={"k": "x"} if number % 10 == 0 else {}) for number in range(50)), build.span()]
+    lines = file_of(documents, indent=None).splitlines(keepends=True)
+    lines[1] = lines[1].replace(b'"attributes": {}', b'"attributes": {"\\u006b": "y"}')
+
+    def noted(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Span]:
+        read.extend(rows)
+        return spans_at(store, rows, known)
+
+    monkeypatch.setattr(grouping, "spans_at", noted)
+    groups = {group.key: group.count for group in statistics(store_of_files({"a.txt": b"".join(lines)}), "k")}
+    assert groups == {"x": 5, "y": 1, None: 45}
+    assert read == [0, 1, 10, 20, 30, 40]
 
 
 @pytest.mark.parametrize("limit", [1, 4, 5, 6, 9, 99])

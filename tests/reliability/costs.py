@@ -1,7 +1,7 @@
 """Files in which everything clashes, at n spans and at four times as many: no step costs the square.
 
-steps      load, each record read again, each tree with its critical path, statistics, calls, workers, call paths,
-           findings, each export, a search
+steps      load, each record read again, each tree with its critical path, statistics, what is explained, calls,
+           workers, call paths, findings, each export, a search
 cost       processor time, so that a busy machine makes little difference; the least of some trials where it is too much
 ceiling    four times the spans may cost eight times as much; the square would be sixteen
 """
@@ -12,6 +12,7 @@ import gc
 import json
 import random
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, file_of, span_id, trace_id
@@ -34,6 +35,8 @@ from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.index.forest import forest_of
 from spanview.index.summary import summary_of
+from spanview.model.problems import QueryError
+from spanview.reports.explanation import explanation
 from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
@@ -188,6 +191,13 @@ _KINDS: Final[dict[str, Callable[[int], bytes]]] = {
     "one document with one id for all": _otlp,
     "requests": _requests,
     "one call with many attempts": _calls,
+    "calls with an attempt each": _file(
+        name=lambda number: "f ray.remote_worker" if number % 2 else "f ray.remote",
+        kind=lambda number: "CONSUMER" if number % 2 else "PRODUCER",
+        parent=lambda number: number if number % 2 else None,
+        trace=lambda number: number // 2 + 1,
+        attributes={"ray.remote": "function", "ray.worker_id": "w", "ray.pid": "7"},
+    ),
 }
 
 
@@ -205,6 +215,11 @@ def _trees(store: Store) -> None:
         critical_path(store.tree(trace), store.names)
 
 
+def _by_attribute(store: Store) -> None:
+    with suppress(QueryError):
+        statistics(store, "k0")
+
+
 def _compare(store: Store) -> None:
     diff(flame(store), flame(store))
 
@@ -213,6 +228,8 @@ _STEPS: Final[dict[str, Callable[[Store], object]]] = {
     "records": lambda store: [store.span(row) for row in range(len(store.spans))],
     "trees": _trees,
     "statistics": statistics,
+    "statistics by an attribute": _by_attribute,
+    "explanation": explanation,
     "calls": lambda store: functions_of(store, calls_of(store)),
     "requests": serve_requests,
     "workers": lambda store: lanes_in(forest_of(store)),

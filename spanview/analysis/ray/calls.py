@@ -131,7 +131,7 @@ class Calls:
             self._outcome(index, row, attempts),
         )
 
-    @property
+    @cached_property
     def counts(self) -> Places:
         """How many attempts each call has."""
         return np.diff(self.firsts)

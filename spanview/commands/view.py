@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
-from typing import IO, TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING, Final, NoReturn
 
 from spanview.commands.options import INTERNAL_ERROR
 from spanview.commands.output import is_colorless
@@ -43,7 +45,19 @@ def run(options: Options) -> int:
     if app.failure is not None:
         raise app.failure
     # Textual prints what was raised in it, and ends with 1.
-    return INTERNAL_ERROR if app.return_code == 1 else app.return_code or 0
+    status = INTERNAL_ERROR if app.return_code == 1 else app.return_code or 0
+    if app.is_busy:
+        _end(status)
+    return status
+
+
+def _end(status: int) -> NoReturn:
+    """End amid what threads do: waiting for them may take seconds, and what is in C++ aborts when Python ends them."""
+    atexit._run_exitfuncs()  # noqa: SLF001 - it is what ends processes that scan, and removes what they share
+    with suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 def _piped(options: Options) -> IO[bytes] | None:

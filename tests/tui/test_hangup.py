@@ -8,11 +8,13 @@ import subprocess
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from programs import DEADLINE_S, SPANVIEW, environment_with
+from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,3 +102,28 @@ def test_a_viewer_whose_screen_is_gone_ends_when_told_to() -> None:
             process.kill()
             os.close(keys)
             os.close(keys_side)
+
+
+@pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "ctrl+c"])
+def test_a_long_look_does_not_keep_the_terminal(tmp_path: Path, key: bytes) -> None:
+    """What is found out in a thread, and can't be ended in between, isn't waited for by whoever leaves."""
+    slow = f"""
+        import atexit, time
+        from spanview.analysis.silent import SilentTraces
+        def look(*_):
+            open({str(tmp_path / "begun")!r}, "x").close()
+            time.sleep(600)
+        SilentTraces.look = look
+        atexit.register(open, {str(tmp_path / "ended")!r}, "x")
+    """
+    (tmp_path / "sitecustomize.py").write_text(dedent(slow))
+    with Terminal(str(FIXTURES), environment={"PYTHONPATH": str(tmp_path)}) as terminal:
+        terminal.until("PROCS")
+        assert terminal.is_soon(lambda _: (tmp_path / "begun").exists())
+        begun = time.monotonic()
+        terminal.send(key)
+        assert terminal.wait() == 0
+        assert time.monotonic() - begun < _END_S
+        assert "Traceback" not in terminal.output.decode()
+    # What ends with Python ends as it always does.
+    assert (tmp_path / "ended").exists()

@@ -36,7 +36,7 @@ from spanview.tui.shims import ALONE, CLOSED, PLAIN
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
-from spanview.tui.widgets.work import Work
+from spanview.tui.widgets.work import Threads, Work
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -168,6 +168,8 @@ class SpanviewApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the traces and begin to read."""
+        # A look at millions of spans may take seconds until it can be ended.
+        asyncio.get_running_loop().set_default_executor(Threads())
         # Whoever ends the program finds the terminal as it was.
         for number in _ENDING:
             with suppress(NotImplementedError, ValueError, RuntimeError):
@@ -193,6 +195,11 @@ class SpanviewApp(App[None]):
         """Wait a moment for the reading to end, when the screen is the terminal's again."""
         self._keeping.kept.write()
         self._feed.wait(_READING_END_TIMEOUT_S)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether any of its threads still reads, or finds something out."""
+        return self._feed.is_running or Threads.are_busy()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

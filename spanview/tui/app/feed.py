@@ -81,9 +81,14 @@ class Feed:
         self._shown.set()
         self._is_heard.set()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it hasn't ended."""
+        return self._thread.is_alive()
+
     def wait(self, seconds: float) -> None:
         """Give what was told to stop some time to leave nothing behind."""
-        if self._thread.is_alive():
+        if self.is_running:
             self._thread.join(seconds)
 
     def go_on(self) -> None:

@@ -7,8 +7,10 @@ whose terminal has gone.
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,8 +33,36 @@ _WORK_BETWEEN_RESTS_S: Final = 0.005
 """From one rest to the next, however often it tells."""
 _PIECES_S: Final = 0.15
 """From one time that pieces are handed over to the next: a long list is put in order each time."""
+_THREAD: Final = "spanview-work"
 Answer = TypeVar("Answer")
 Piece = TypeVar("Piece")
+
+
+class Threads(ThreadPoolExecutor):
+    """The threads of an event loop, a new one for each call; none is waited for when the loop ends."""
+
+    def submit(self, call: Callable[..., Answer], /, *args: Any, **kwargs: Any) -> Future[Answer]:
+        """Call something in a thread."""
+        future = Future[Answer]()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(call(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001 - whoever waits for the answer is told
+                future.set_exception(error)
+
+        threading.Thread(target=run, name=_THREAD, daemon=True).start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002 - as it is there
+        """Leave them."""
+
+    @staticmethod
+    def are_busy() -> bool:
+        """Tell whether any call hasn't returned."""
+        return any(thread.name == _THREAD for thread in threading.enumerate())
 
 
 class Owner(Protocol):

@@ -6,7 +6,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import POWERS, histogram, nearest_rank, rank_of
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of, rows_within, values_at
-from spanview.index.forest import forest_of
+from spanview.index.forest import forests_of
 from spanview.model.codes import ERROR
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.forest import Forest
     from spanview.index.store import Store
-
-
-_SHARE_SPANS: Final = 1 << 16
-"""Spans of traces that are counted together, or more."""
-_MAX_SHARES: Final = 32
-"""For each share all rows are searched for those of its traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +116,8 @@ def parts_of(
     store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard
 ) -> list[GroupPart]:
     """Return the groups of spans by a column, to be joined with those of other traces; arguments as for `groups_of`."""
-    table, parts = store.trace_table, list[GroupPart]()
-    # The forest of a share is gone before that of the next one, and a small one stays in the processor's cache.
-    size = max(_SHARE_SPANS, len(store.spans) // _MAX_SHARES)
-    for number, share in enumerate(shares := [*table.shares(range(len(table)) if traces is None else traces, size)]):
-        forest = forest_of(store, None if traces is None and len(shares) == 1 else share)
+    parts = list[GroupPart]()
+    for forest, done in forests_of(store, traces):
         keys = np.full(len(forest), -1)
         known = forest.rows < len(column.numbers)
         keys[known] = values_at(column.numbers, forest.rows[known])
@@ -134,7 +125,7 @@ def parts_of(
             GroupPart(column.texts[key], count, errors, self_ns, durations)
             for key, count, errors, durations, self_ns in grouped(forest, keys)
         ]
-        tell((number + 1) / len(shares))
+        tell(done)
     return parts
 
 

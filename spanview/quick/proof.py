@@ -13,6 +13,7 @@ from spanview.formats.decoder import decode_span, kept_of
 from spanview.formats.jsontext import loads_usual
 from spanview.formats.rows import Row, Rows, columns_of_rows
 from spanview.formats.usual import NOWHERE
+from spanview.index.arrays import copy_of, slices
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.room import are_scanned
 from spanview.model.problems import Problem, ProblemKind, Warnings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from spanview.formats.rows import SpanColumns
     from spanview.index.arrays import Flags, Places
+    from spanview.index.blocks import Block
     from spanview.index.store import Store
 
 _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
@@ -99,17 +101,16 @@ def prove(store: Store, first: int = 0) -> Iterator[int]:
     Yields:
         How many spans are still to be decoded.
     """
-    spans, intake = store.spans, store.intake
-    rows = first + np.flatnonzero(are_scanned(intake)[first:])
-    remaining = len(rows)
-    for block in blocks(store, in_file_order(store, rows)):
+    spans, scanned = store.spans, are_scanned(store.intake)
+    scanned[:first] = False
+    remaining = int(np.count_nonzero(scanned))
+    for block in _blocks(store, scanned):
+        remaining -= len(block.rows)
         if not spans.length[int(block.rows[0])]:
             for of_document, agrees in _agreeing_parts(store, block.rows):
-                remaining -= len(of_document)
                 _note(store, of_document[~agrees].tolist())
                 yield remaining
             continue
-        remaining -= len(block.rows)
         # What can't be read any more is reported when it is opened.
         if block.data is not None:
             data = memoryview(block.data)
@@ -119,6 +120,15 @@ def prove(store: Store, first: int = 0) -> Iterator[int]:
             agrees = agreeing(records, _columns(store, block.rows), store.names, store.services)
             _note(store, block.rows[~agrees].tolist())
         yield remaining
+
+
+def _blocks(store: Store, scanned: Flags) -> Iterator[Block]:
+    """Yield the records of some rows: those that share documents, then the others, few at a time to save room."""
+    are_parts = copy_of(store.spans.length)[: len(scanned)] == 0
+    yield from blocks(store, in_file_order(store, np.flatnonzero(scanned & are_parts)))
+    scanned &= ~are_parts
+    for part in slices(len(scanned)):
+        yield from blocks(store, in_file_order(store, part.start + np.flatnonzero(scanned[part])))
 
 
 def _agreeing_parts(store: Store, rows: Places) -> Iterator[tuple[Places, Flags]]:

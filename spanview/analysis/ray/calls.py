@@ -24,7 +24,7 @@ from spanview.analysis.ray.told import CallOutcome, failures_told, later_outcome
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
-from spanview.index.forest import forest_of
+from spanview.index.forest import forests_of
 from spanview.index.ray_tasks import UNKNOWN_TASK
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
@@ -292,9 +292,24 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
     if not call_names(store.names)[0]:
         nothing = np.empty(0, np.int64)
         return Calls(store, nothing, nothing, np.zeros(1, np.int64))
-    forest = forest_of(store, traces)
-    tell(0.5)
-    return calls_in(forest, is_everything=traces is None)
+    rows, counts, attempts = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for forest, done in forests_of(store, traces):
+        calls = calls_in(forest, is_everything=False)
+        rows, counts, attempts = [*rows, calls.rows], [*counts, calls.counts], [*attempts, calls.attempts]
+        tell(done / 2)
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    of_calls = np.concatenate(counts)
+    lasts, in_order = np.cumsum(of_calls), of_calls[order]
+    firsts = np.append(0, np.cumsum(in_order))
+    # Those of each call stay together.
+    moved = np.repeat(lasts[order] - firsts[1:], in_order) + np.arange(firsts[-1])
+    return Calls(
+        store,
+        np.concatenate(rows)[order],
+        np.concatenate(attempts)[moved],
+        firsts,
+        is_everything=traces is None,
+    )
 
 
 def calls_in(forest: Forest, *, is_everything: bool) -> Calls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -122,3 +123,20 @@ def test_no_thread_waits_for_a_viewer_that_has_ended() -> None:
     owner.threads[0].join(DEADLINE_S)
     assert not owner.threads[0].is_alive()
     assert taken == []
+
+
+async def test_what_was_asked_is_let_go() -> None:
+    """What a task was asked of, such as a list of all traces, is gone once it ran, whoever still holds its worker."""
+    owner, kept, taken = Owner(), list[object](), list[int]()
+
+    def keep(work: Callable[[], Any], *, group: str, thread: bool) -> None:
+        kept.append(work)
+        Owner.run_worker(owner, work, group=group, thread=thread)
+
+    owner.run_worker = keep  # type: ignore[method-assign]
+    large = {*range(9)}
+    gone = weakref.ref(large)
+    Work(owner).begin(lambda _, large=large: len(large), taken.append)  # type: ignore[misc]
+    del large
+    await owner.until_ended()
+    assert (taken, gone(), len(kept)) == ([9], None, 1)

@@ -107,6 +107,10 @@ class _Task:
     is_ended: bool = False
 
 
+def _is_asked(_: Tell) -> None:
+    """Stand for what was asked."""
+
+
 class Work:
     """Does one task at a time for a screen, or for the application; hands nothing to an owner that was left."""
 
@@ -200,8 +204,11 @@ class Work:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._owner.call_later, take, task, *args)
 
+        # Textual's worker is garbage that waits to be collected, and would keep what it was asked of, such as a list of
+        # all traces, that long.
+        ask, task.ask = task.ask, _is_asked
         try:
-            answer = task.ask(tell)
+            answer = ask(tell)
             told_at = time.monotonic()
             for piece in answer if task.is_in_pieces else ():
                 task.pieces.append(piece)

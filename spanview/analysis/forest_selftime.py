@@ -71,13 +71,32 @@ def times_in(forest: Forest) -> SpanTimes:
 
 def _times_in(forest: Forest) -> SpanTimes:
     starts, ends, are_known = exact(forest.of("start_ns"), forest.of("end_ns"))
-    lasting = np.where(are_known & (ends > starts), ends - starts, 0)
-    pieces, unfinished = _handed_up(starts, lasting, forest.parents)
-    own = lasting - _covered(lasting, *pieces)
+    own, unfinished = _own(starts, ends, are_known, forest.parents)
     if len(unfinished):
         trees, positions = trees_of(forest, sorted({*forest.traces[unfinished].tolist()}))
         own[positions] = [time or 0 for time in self_times(trees.tree, forest.store.spans)[: len(positions)]]
     return SpanTimes(ends - np.where(are_known, starts, 0), own, are_known)
+
+
+def own_times_from(forest: Forest, begins: NDArray[np.int64]) -> Times:
+    """Return self times as if those below had begun earlier, such as when they were asked for; too short, if anything.
+
+    Args:
+        begins: For each span, when it is to have begun for those above it; at most its start.
+    """
+    starts = forest.of("start_ns")
+    earlier, ends, are_known = exact(begins, forest.of("end_ns"))
+    longer, unfinished = _own(earlier, ends, are_known, forest.parents)
+    own: Times = np.maximum(0, longer - np.where(are_known, starts - begins, 0))
+    own[np.isin(forest.traces, forest.traces[unfinished])] = 0
+    return own
+
+
+def _own(starts: Times, ends: Times, are_known: Flags, parents: Places) -> tuple[Times, Places]:
+    """Return self times, and some rows of each trace whose self times aren't right."""
+    lasting = np.where(are_known & (ends > starts), ends - starts, 0)
+    pieces, unfinished = _handed_up(starts, lasting, parents)
+    return lasting - _covered(lasting, *pieces), unfinished
 
 
 def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[Places, Times, Times], Places]:

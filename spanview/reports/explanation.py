@@ -30,7 +30,7 @@ from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
-from spanview.analysis.forest_selftime import times_in
+from spanview.analysis.forest_selftime import own_times_from, times_in
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.functions import functions_of
@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Share
     from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.diagnosis.report import Diagnosis
+    from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.running import Running
@@ -98,7 +99,7 @@ if TYPE_CHECKING:
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
-    from spanview.index.arrays import Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -518,7 +519,8 @@ class _Explanation:
             text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
             early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
             if 2 * early_ns >= group.sums.total:
-                early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
+                early = "in the queue before a replica's first request, while no other is seen to handle one"
+                early += ": it may have been starting"
                 # One without an end may have handled a request meanwhile.
                 bound = "at most " if any(f" {group.key.deployment} " in text for text in self._open_replicas) else ""
                 unbegun_text += f"; {bound}{duration(early_ns)} {early}"
@@ -770,30 +772,28 @@ class _Explanation:
     def _unusual(self) -> Iterator[Statement]:
         """Yield which spans took many times the time of their own that spans of their name usually take."""
         forest = forest_of(self._store, None)
-        times, names = times_in(forest), forest.of("name")
-        known = np.flatnonzero(times.are_known)
-        order = known[np.lexsort((times.own[known], names[known]))]
+        (own, have_all), names = _own_without_waits(forest), forest.of("name")
+        known = np.flatnonzero(times_in(forest).are_known & have_all)
+        order = known[np.lexsort((own[known], names[known]))]
         firsts = np.flatnonzero(np.diff(names[order].astype(np.int64), prepend=-1))
         counts = np.diff(np.append(firsts, len(order)))
-        middle = times.own[order[firsts + (counts - 1) // 2]], times.own[order[firsts + counts // 2]]
+        middle = own[order[firsts + (counts - 1) // 2]], own[order[firsts + counts // 2]]
         medians = np.repeat(middle[0] + (middle[1] - middle[0]) // 2, counts) if len(firsts) else counts
-        own, table = times.own[order], self._store.trace_table
+        own, table = own[order], self._store.trace_table
         chosen = np.zeros(len(table), np.bool_)
         chosen[[*self._traces]] = True
         generators = {f"{name}{RAN}" for name in generators_of(self._store)}
         left_out = [number for number, text in enumerate(self._texts) if text in generators]
         left_out += uncounted_names(self._store)
         of_name = np.repeat(counts, counts)
-        # It may have waited for its calls.
-        surely = own - _waits_below(forest)[order]
-        is_unusual = (of_name >= _LEAST_USUAL) & (surely >= _UNUSUAL_TIMES * medians)
+        is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
         # Of what awaited something without an end nobody knows how long it ran itself.
         is_unusual &= forest.sums_below(forest.of("end_ns") == NO_TIME)[order] == 0
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
         of_traces = forest.traces[order]
         is_unusual &= ~np.isin(forest.rows[order], [*self._lack_replicas])
-        is_unusual &= surely - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
+        is_unusual &= own - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
         places = np.flatnonzero(is_unusual)
         seen = set[int]()
         for place in places[np.argsort(medians[places] - own[places], kind="stable")].tolist():
@@ -852,7 +852,8 @@ class _Explanation:
                 groups[self._spans.name[origin], _NUMBERS.sub("#", said), place, is_good][origin] = said
         in_order = sorted(groups.items(), key=lambda group: (group[0][3], -len(group[1])))
         for (name, _, place, is_good), origins in islice(in_order, _MOST_FAILURES):
-            origin, said = next(iter(origins.items()))
+            origin = max(origins, key=lambda row: (self._spans.last_ns(row), row))
+            said = origins[origin]
             is_cancelled = self._broken_off.get(origin) is Failure.CANCELLED
             often = "was cancelled" if is_cancelled else "failed"
             often += f" {len(origins):,} times" if len(origins) > 1 else ""
@@ -1004,7 +1005,8 @@ class _Explanation:
                 by_function[call.function].append(call)
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
             # Ray knows of attempts that left no span.
-            seen, newest = [call for call in retried if len(call.attempts) > 1], retried[-1]
+            seen = [call for call in retried if len(call.attempts) > 1]
+            newest = max(retried, key=lambda call: (self._spans.start_ns[call.row], call.row))
             last = [call for call in retried if self._has_failed_for_good(call)]
             # Where Ray tells, it would tell of another attempt.
             told_of = told_outcomes(self._store, [call.row for call in last])
@@ -1215,15 +1217,24 @@ def _spent(function: Function) -> dict[str, int]:
     }
 
 
-def _waits_below(forest: Forest) -> NDArray[np.float64]:
-    """Return how long the calls of each span waited in all, in nanoseconds; without end where one left no attempt."""
+def _own_without_waits(forest: Forest) -> tuple[Times, Flags]:
+    """Return how long each span ran itself while no call of it waited, and which have no call without an attempt."""
     kinds, starts, ends = (forest.of(column) for column in ("kind", "start_ns", "end_ns"))
-    began, waits = np.full(len(forest), np.inf), np.zeros(len(forest))
     below = forest.parents >= 0
-    attempts, calls = np.flatnonzero(below & (kinds == CONSUMER)), np.flatnonzero(below & (kinds == PRODUCER))
-    np.minimum.at(began, forest.parents[attempts], starts[attempts])
-    np.add.at(waits, forest.parents[calls], np.maximum(0, began[calls] - ends[calls]))
-    return waits
+    attempts = np.flatnonzero(below & (kinds == CONSUMER))
+    attempts = attempts[kinds[forest.parents[attempts]] == PRODUCER]
+    attempts = attempts[np.lexsort((starts[attempts], forest.parents[attempts]))]
+    calls = forest.parents[attempts]
+    # A call waits until its first attempt, and between attempts.
+    asked, earlier = ends[calls], attempts[:-1]
+    ended = np.where(ends[earlier] == NO_TIME, starts[earlier], ends[earlier])
+    asked[1:] = np.where(calls[1:] == calls[:-1], ended, asked[1:])
+    begins, are_known = starts.copy(), (asked != NO_TIME) & (starts[attempts] != NO_TIME)
+    begins[attempts[are_known]] = np.minimum(starts[attempts], asked)[are_known]
+    have_all = np.ones(len(forest), np.bool_)
+    without = np.flatnonzero(below & (kinds == PRODUCER))
+    have_all[forest.parents[without[~np.isin(without, calls)]]] = False
+    return own_times_from(forest, begins), have_all
 
 
 def _taken(calls: Calls) -> NDArray[np.float64]:

@@ -181,9 +181,9 @@ def test_what_half_of_all_take_is_usual(tmp_path: Path) -> None:
     assert texts(explained(folder_of(tmp_path, spans)), "unusual") == []
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool) -> None:
-    """As for an actor's turn, which is no time of its own, though no span covers it."""
+@pytest.mark.parametrize(("waits", "again"), [(True, False), (False, False), (False, True)])
+def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool, again: bool) -> None:
+    """As for an actor's turn, or another attempt, which is no time of its own, though no span covers it."""
     build, documents = Builder(), []
     for number in range(1, 9):
         last = number == 8
@@ -192,8 +192,42 @@ def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool
         documents.append(build.span("f ray.remote", start=2, duration=2, kind="PRODUCER", **call))
         ran: dict[str, Any] = {"trace": number, "span": 10 * number + 2, "parent": 10 * number + 1, "kind": "CONSUMER"}
         documents.append(build.span("f ray.remote_worker", start=880 if last and waits else 6, duration=10, **ran))
+        if last and again:
+            ran |= {"span": 10 * number + 3}
+            documents.append(build.span("f ray.remote_worker", start=880, duration=10, **ran))
     found = texts(explained(folder_of(tmp_path, documents)), "unusual")
-    assert [text.partition(" ")[0] for text in found] == [] if waits else ["client"]
+    assert [text.partition(" ")[0] for text in found] == ([] if waits or again else ["client"])
+
+
+def test_what_is_usual_has_no_waits_either(tmp_path: Path) -> None:
+    """Median and figure are of the time without them; where a call left no attempt, nobody knows that time."""
+    build, documents = Builder(), []
+    for number in range(1, 12):
+        own = 700 if number == 8 else 30
+        documents.append(build.span("client", trace=number, span=10 * number, start=0, duration=200 + own))
+        call: dict[str, Any] = {"trace": number, "span": 10 * number + 1, "parent": 10 * number}
+        documents.append(build.span("f ray.remote", start=0, duration=2, kind="PRODUCER", **call))
+        ran: dict[str, Any] = {"trace": number, "span": 10 * number + 2, "parent": 10 * number + 1, "kind": "CONSUMER"}
+        if number < 10:
+            documents.append(build.span("f ray.remote_worker", start=150, duration=50, **ran))
+    (text,) = texts(explained(folder_of(tmp_path, documents)), "unusual")
+    assert text == "client itself took 700 µs, 23 times its median of 30 µs (of 9 spans)"
+
+
+def test_the_newest_of_those_that_were_tried_again(tmp_path: Path) -> None:
+    """It is what was called last, wherever its record is."""
+    build, documents = Builder(), list[Any]()
+    for number, start in ((1, 500), (2, 0)):
+        call: dict[str, Any] = {"trace": number, "span": 1, "kind": "PRODUCER"}
+        documents.append(build.span("f ray.remote", start=start, duration=2, **call))
+        for span, message in ((2, f"only {number} left"), (3, "")):
+            ran: dict[str, Any] = {"trace": number, "parent": 1, "kind": "CONSUMER"}
+            events = [{"name": "exception", "timestamp": None, "attributes": {"exception.message": message}}]
+            attempt = build.span("f ray.remote_worker", span=span, start=start + 10 * span, duration=5, **ran)
+            failed = {"status": {"status_code": "ERROR"}, "events": events}
+            documents.append(attempt | (failed if message else {}))
+    (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
+    assert said.startswith("2 calls of f took 4 attempts; of the newest one, the first attempt failed: only 1 left")
 
 
 def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
@@ -526,6 +560,22 @@ def test_what_breaks_off_after_its_status_code_has_failed(tmp_path: Path) -> Non
     assert f"{how}caller gives up" in texts(document, "missing")
 
 
+def test_what_a_replica_broke_off_counts_where_its_proxy_has_no_code(tmp_path: Path) -> None:
+    """As when it raises amid a stream: the proxy's span has neither a code nor an exception then."""
+    build, spans = Builder(), list[Any]()
+    events = [{"name": "exception", "timestamp": None, "attributes": {"exception.type": "OSError"}}]
+    for trace, (code, raised) in enumerate([("", events), ("200", events), ("", [])], 1):
+        names = "proxy_http_request App GET /", "route_to_replica App __call__", "replica_handle_request App __call__"
+        for span, name in enumerate(names, 1):
+            of_span = build.span(name, trace=trace, span=span, parent=span - 1 or None, duration=90 - span)
+            of_span["attributes"] |= (
+                {"http.status_code": "200"} if span == 3 else {"http.status_code": code} if code else {}
+            )
+            spans.append(of_span | {"events": raised if span == 3 else []})
+    how = "1 response broke off after a success status code was sent: 1 with an exception"
+    assert how in texts(explained(folder_of(tmp_path, spans)), "missing")
+
+
 def test_what_failed_because_something_else_had_comes_last(tmp_path: Path) -> None:
     """However often it did, and whenever it was called."""
     build, documents, lines = Builder(), list[Any](), list[bytes]()
@@ -756,7 +806,8 @@ def test_requests_whose_spans_name_no_deployment(tmp_path: Path) -> None:
     ]
     said = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
     assert said[0].endswith(
-        "7.99 ms in the queue while no replica is seen to handle a request: theirs may have been starting"
+        "7.99 ms in the queue before a replica's first request, while no other is seen to handle one: it may have "
+        "been starting"
     )
 
 
@@ -779,7 +830,9 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(proxy))
     (tmp_path / "cart_replica_a1_tracing.json").write_bytes(file_of(replica))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
-    early = "in the queue while no replica is seen to handle a request: theirs may have been starting"
+    early = (
+        "in the queue before a replica's first request, while no other is seen to handle one: it may have been starting"
+    )
     assert said.endswith(f"; 14.0 ms {early}") is is_first
     # One that has no end may have handled more.
     lost = build.span("replica_handle_request Cart other", trace=7, span=3, start=0, duration=None)

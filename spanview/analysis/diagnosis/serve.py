@@ -147,14 +147,20 @@ def unset_requests(facts: Facts) -> Finding:
 
 def broken_streams(facts: Facts) -> Finding:
     """Find requests with a code that says success, and an exception, by the outermost span that has a code."""
-    proxies = facts.are_named(NameFlag.PROXY) & (facts.statuses != ERROR)
-    parents = facts.parents
-    above = np.maximum(parents, 0)
-    below_proxy = (parents >= 0) & facts.are_named(NameFlag.PROXY)[above]
-    below_proxy |= (parents >= 0) & facts.are_named(NameFlag.ROUTE)[above] & below_proxy[above]
-    replicas = facts.are_named(NameFlag.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
-    rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
-    replicas = np.flatnonzero(facts.are_named(NameFlag.REPLICA))
+    are_proxies, parents, above = facts.are_named(NameFlag.PROXY), facts.parents, np.maximum(facts.parents, -1)
+    # The proxy's span above each: its parent, or above the span that routed the request; -1 for none.
+    proxies = np.append(np.where(are_proxies, np.arange(len(parents)), -1), -1)
+    routes = np.where(facts.are_named(NameFlag.ROUTE), proxies[above], -1)
+    proxies = np.where(proxies[above] < 0, np.append(routes, -1)[above], proxies[above])
+    succeeded, are_replicas = facts.statuses != ERROR, facts.are_named(NameFlag.REPLICA)
+    outer = succeeded & (are_proxies | (are_replicas & (proxies < 0)))
+    rows, at_least = facts.read_again(np.flatnonzero(outer).tolist(), _broke_off)
+    inner, more = facts.read_again(
+        np.flatnonzero(succeeded & are_replicas & (proxies >= 0)).tolist(),
+        lambda facts, row: _broke_off(facts, row) and not _code_of(facts, int(proxies[row])),
+    )
+    rows, at_least = sorted([*rows, *inner]), at_least or more
+    replicas = np.flatnonzero(are_replicas)
     callers = np.where(parents[replicas] >= 0, parents[replicas], len(above))
     callers = np.where(np.isin(callers, rows), callers, np.append(parents, -1)[callers])
     answers = {row: replicas[callers == row].tolist() for row in rows}
@@ -171,9 +177,14 @@ def broken_streams(facts: Facts) -> Finding:
 def _broke_off(facts: Facts, row: int) -> bool:
     if not _has_exception(facts, row):
         return False
-    span = facts.store.span(row)
-    code = span.attributes.get(HTTP_STATUS)
-    return code not in (None, "") and failure_of_http(text_of(code)) is None
+    code = _code_of(facts, row)
+    return bool(code) and failure_of_http(code) is None
+
+
+def _code_of(facts: Facts, row: int) -> str:
+    """Return the status code that a span has; empty where it has none."""
+    code = facts.store.span(row).attributes.get(HTTP_STATUS)
+    return "" if code is None else text_of(code)
 
 
 def _has_exception(facts: Facts, row: int) -> bool:

@@ -35,7 +35,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.ray.names import function_of, is_rays_own
+from spanview.analysis.ray.names import RAN, function_of, is_rays_own
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
@@ -206,6 +206,12 @@ def _ended_text(pid: int, told: WorkerExit) -> str:
     return f"its process (pid {pid}) has ended, as Ray says: {told.text}"
 
 
+def _ended_in_order(pid: int, told: WorkerExit, seen_ns: int) -> Unended:
+    """Return what has become of a span whose process Ray has ended."""
+    fate = Fate.CANCELLED if told.is_cancelled else Fate.STOPPED
+    return Unended(fate, f"Ray ended its process (pid {pid}) because {told.text}", pid, seen_ns=seen_ns)
+
+
 class _TraceCalls(NamedTuple):
     """The calls of a trace, by their span ids."""
 
@@ -252,7 +258,8 @@ class UnendedSpans:
     def _with_call(self, row: int, span: Unended) -> Unended:
         """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
         spans = self._store.spans
-        if spans.kind[row] != CONSUMER:
+        # Other programs have consumers, too: of messages.
+        if not self._store.names.texts[spans.name[row]].endswith(RAN):
             return span
         newest_ns = self._calls_of(spans.trace[row]).newest_ns.get(spans.parent_id[row], NO_TIME)
         is_followed = newest_ns > spans.start_ns[row]
@@ -324,8 +331,7 @@ class UnendedSpans:
             return by_ray
         told = self._exit_of(row)
         if told is not None and told.is_in_order:
-            fate = Fate.CANCELLED if told.is_cancelled else Fate.STOPPED
-            return Unended(fate, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
+            return _ended_in_order(writer.pid, told, seen_ns)
         if not was_alive and life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
@@ -361,6 +367,8 @@ class UnendedSpans:
         is_again = following is not None and not following.is_over
         # Of a call that a process took with it, its caller heard no more than that it was gone, or out of reach.
         ended = self._exit_of(row) if told.is_of_process else None
+        if ended is not None and ended.is_in_order:
+            return replace(_ended_in_order(pid, ended, seen_ns), told_ns=told_ns, is_tried_again=is_again)
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 

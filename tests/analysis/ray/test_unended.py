@@ -152,6 +152,15 @@ def test_what_has_become_of_a_span(resource: Mapping[str, Any], host: FakeHost, 
     assert said(store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]}), host) == text
 
 
+@pytest.mark.parametrize("name", ["f ray.remote_worker", "orders process"])
+def test_ray_tries_again_what_is_its_own(name: str) -> None:
+    """Other programs have consumers, too: of messages, which Ray doesn't call again."""
+    spans = begun(HERE) | {"name": name, "kind": "SpanKind.CONSUMER"}
+    store = store_with({ENDED: [ended(HERE)], STARTED: [spans]})
+    (lost,) = UnendedSpans.of_store(store, FakeHost(written={ENDED: LAST_NS})).all().values()
+    assert (lost.fate, lost.may_be_tried_again) == (Fate.LOST, name.endswith("ray.remote_worker"))
+
+
 def test_a_span_of_an_unknown_process() -> None:
     """Nobody can say what has become of it."""
     store = store_with({"spans/some.json": [begun({})]})
@@ -287,12 +296,14 @@ def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
     lines = line_of(TASK, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000, "12": EPOCH_NS + 90_000}, error="ACTOR_UNAVAILABLE")
     reader.files.append(lines)
     store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(lines))
-    for exits, reason in (
-        ({}, "its actor could not be reached, as Ray says"),
-        ({WORKER: WorkerExit("SYSTEM_ERROR")}, "its process (pid 7) has ended, as Ray says: SYSTEM_ERROR"),
+    killed = WorkerExit("its actor was killed by ray.kill", is_in_order=True)
+    for exits, fate, reason in (
+        ({}, Fate.LOST, "its actor could not be reached, as Ray says"),
+        ({WORKER: WorkerExit("SYSTEM_ERROR")}, Fate.LOST, "its process (pid 7) has ended, as Ray says: SYSTEM_ERROR"),
+        ({WORKER: killed}, Fate.STOPPED, "Ray ended its process (pid 7) because its actor was killed by ray.kill"),
     ):
         (lost,) = UnendedSpans.of_store(store, FakeHost(exits=exits)).all().values()
-        assert (lost.fate, lost.reason, lost.told_ns) == (Fate.LOST, reason, EPOCH_NS + 90_000)
+        assert (lost.fate, lost.reason, lost.told_ns) == (fate, reason, EPOCH_NS + 90_000)
 
 
 def test_what_a_dead_worker_submitted_had_ended_with_it() -> None:

@@ -13,7 +13,6 @@ evidence: [{…}]                  text, the JSON of it
 from __future__ import annotations
 
 from enum import Enum
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -64,10 +63,10 @@ def frame_columns(report: AnyReport) -> Iterator[FrameColumn]:
     """Yield the columns of a report."""
     for column in report.table.columns:
         if column.name:
-            for name, schema, value in _parts_of(column):
+            for name, schema, values in _parts_of(column, report.rows):
                 type_ = _type_of(schema)
                 is_json = type_ is FrameType.TEXT and _kinds_of(schema) != {"string"}
-                yield FrameColumn(name, type_, [_plain(value(row), is_json=is_json) for row in report.rows])
+                yield FrameColumn(name, type_, [_plain(value, is_json=is_json) for value in values])
 
 
 def arrow_table(report: AnyReport, pa: Any) -> Any:
@@ -107,18 +106,14 @@ def _nothing(_row: Any) -> None:
     return None
 
 
-def _parts_of(column: TableColumn[Row]) -> Iterator[tuple[str, Mapping[str, Any], Callable[[Row], Any]]]:
-    """Yield the name, the schema and the value of each column that one becomes: an object of known keys several."""
-    schema, value = column.schema or {"type": "string"}, column.json_value
+def _parts_of(column: TableColumn[Row], rows: Sequence[Row]) -> Iterator[tuple[str, Mapping[str, Any], Sequence[Any]]]:
+    """Yield the name, the schema and the values of each column that one becomes: an object of known keys several."""
+    schema, values = column.schema or {"type": "string"}, [*map(column.json_value, rows)]
     if "properties" not in schema:
-        yield flat_name(column.name), schema, value
+        yield flat_name(column.name), schema, values
         return
     for key, of_key in schema["properties"].items():
-        yield flat_name(f"{column.name}.{key}"), of_key, partial(_part, value, key)
-
-
-def _part(value: Callable[[Row], Any], key: str, row: Row) -> Any:
-    return value(row).get(key)
+        yield flat_name(f"{column.name}.{key}"), of_key, [value.get(key) for value in values]
 
 
 def _kinds_of(schema: Mapping[str, Any]) -> set[Any]:

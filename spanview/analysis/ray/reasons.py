@@ -37,6 +37,7 @@ from spanview.analysis.ray.unseen import begun_calls
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.index.arrays import copy_of
+from spanview.index.whole_spans import spans_at
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
@@ -275,13 +276,15 @@ class _Reasons:
 
     def _actor_of(self, row: int) -> str:
         """Return the id of the actor that a record names; empty where it names none."""
-        if is_submitting(self._store, row):
-            return ""
-        actor = self._known.get(row)
-        if actor is None:
-            value = self._store.span(row).attributes.get("ray.actor_id")
-            actor = self._known[row] = value if isinstance(value, str) else ""
-        return actor
+        self._read_actors([row])
+        return self._known.get(row, "")
+
+    def _read_actors(self, rows: Sequence[int]) -> None:
+        """Read which actors records name, once for each; of what still submits a call that isn't known."""
+        new = [row for row in rows if row not in self._known and not is_submitting(self._store, row)]
+        for row, span in zip(new, spans_at(self._store, new), strict=True):
+            actor = span.attributes.get("ray.actor_id")
+            self._known[row] = actor if isinstance(actor, str) else ""
 
     def _read(self, rows: Places) -> list[_CallWithoutAttempt]:
         """Return the calls with their actors; one record is read for each task function, all for actor methods."""
@@ -294,6 +297,7 @@ class _Reasons:
             if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
                 calls += [_CallWithoutAttempt(row, function, "") for row in part.tolist()]
                 continue
+            self._read_actors(part[:budget].tolist())
             calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:budget].tolist()]
             budget = max(0, budget - len(part))
         return calls

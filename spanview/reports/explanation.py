@@ -30,7 +30,7 @@ from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
-from spanview.analysis.forest_selftime import own_times_from, times_in
+from spanview.analysis.forest_selftime import own_times_from
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.functions import functions_of
@@ -67,8 +67,8 @@ from spanview.display.stacks import raised_in, stacks_of
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, last_digit, moment, nearest, zone_name
-from spanview.index.arrays import copy_of
-from spanview.index.forest import forest_of
+from spanview.index.arrays import copy_of, values_at
+from spanview.index.forest import forest_of, forests_of
 from spanview.index.lives import OpenEnd, State
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
@@ -771,15 +771,18 @@ class _Explanation:
 
     def _unusual(self) -> Iterator[Statement]:
         """Yield which spans took many times the time of their own that spans of their name usually take."""
-        forest = forest_of(self._store, None)
-        (own, have_all), names = _own_without_waits(forest), forest.of("name")
-        known = np.flatnonzero(times_in(forest).are_known & have_all)
-        order = known[np.lexsort((own[known], names[known]))]
-        firsts = np.flatnonzero(np.diff(names[order].astype(np.int64), prepend=-1))
-        counts = np.diff(np.append(firsts, len(order)))
-        middle = own[order[firsts + (counts - 1) // 2]], own[order[firsts + counts // 2]]
+        parts = [_ran_themselves(forest) for forest, _ in forests_of(self._store)]
+        if not parts:
+            return
+        rows, own, await_endless = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((rows, own, values_at(self._spans.name, rows)))
+        rows, own, await_endless = rows[order], own[order], await_endless[order]
+        names, of_traces = values_at(self._spans.name, rows), values_at(self._spans.trace, rows)
+        firsts = np.flatnonzero(np.diff(names.astype(np.int64), prepend=-1))
+        counts = np.diff(np.append(firsts, len(rows)))
+        middle = own[firsts + (counts - 1) // 2], own[firsts + counts // 2]
         medians = np.repeat(middle[0] + (middle[1] - middle[0]) // 2, counts) if len(firsts) else counts
-        own, table = own[order], self._store.trace_table
+        table = self._store.trace_table
         chosen = np.zeros(len(table), np.bool_)
         chosen[[*self._traces]] = True
         generators = {f"{name}{RAN}" for name in generators_of(self._store)}
@@ -787,17 +790,15 @@ class _Explanation:
         left_out += uncounted_names(self._store)
         of_name = np.repeat(counts, counts)
         is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
-        is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
         # Of what awaited something without an end nobody knows how long it ran itself.
-        is_unusual &= forest.sums_below(forest.of("end_ns") == NO_TIME)[order] == 0
+        is_unusual &= chosen[of_traces] & ~np.isin(names, left_out) & ~await_endless
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
-        of_traces = forest.traces[order]
-        is_unusual &= ~np.isin(forest.rows[order], [*self._lack_replicas])
+        is_unusual &= ~np.isin(rows, [*self._lack_replicas])
         is_unusual &= own - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
         places = np.flatnonzero(is_unusual)
         seen = set[int]()
         for place in places[np.argsort(medians[places] - own[places], kind="stable")].tolist():
-            row, number = int(forest.rows[order[place]]), int(names[order[place]])
+            row, number = int(rows[place]), int(names[place])
             if number in seen:
                 continue
             seen.add(number)
@@ -807,7 +808,7 @@ class _Explanation:
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
-            text += self._of_processes(number, forest.rows[order[places[names[order[places]] == number]]])
+            text += self._of_processes(number, rows[places[names[places] == number]])
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
@@ -1217,8 +1218,11 @@ def _spent(function: Function) -> dict[str, int]:
     }
 
 
-def _own_without_waits(forest: Forest) -> tuple[Times, Flags]:
-    """Return how long each span ran itself while no call of it waited, and which have no call without an attempt."""
+def _ran_themselves(forest: Forest) -> tuple[Places, Times, Flags]:
+    """Return the rows of spans, how long each ran itself while no call of it waited, and which have one without an end.
+
+    Where a call has no attempt, or there is no end, nobody knows that.
+    """
     kinds, starts, ends = (forest.of(column) for column in ("kind", "start_ns", "end_ns"))
     below = forest.parents >= 0
     attempts = np.flatnonzero(below & (kinds == CONSUMER))
@@ -1231,10 +1235,11 @@ def _own_without_waits(forest: Forest) -> tuple[Times, Flags]:
     asked[1:] = np.where(calls[1:] == calls[:-1], ended, asked[1:])
     begins, are_known = starts.copy(), (asked != NO_TIME) & (starts[attempts] != NO_TIME)
     begins[attempts[are_known]] = np.minimum(starts[attempts], asked)[are_known]
-    have_all = np.ones(len(forest), np.bool_)
+    known = (starts != NO_TIME) & (ends != NO_TIME)
     without = np.flatnonzero(below & (kinds == PRODUCER))
-    have_all[forest.parents[without[~np.isin(without, calls)]]] = False
-    return own_times_from(forest, begins), have_all
+    known[forest.parents[without[~np.isin(without, calls)]]] = False
+    await_endless = forest.sums_below(ends == NO_TIME) > 0
+    return forest.rows[known], own_times_from(forest, begins)[known], await_endless[known]
 
 
 def _taken(calls: Calls) -> NDArray[np.float64]:

@@ -18,7 +18,15 @@ import numpy as np
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.exits import CUT_OFF, cut_off_among, cut_off_text, exits_among, has_left, is_cancelled
+from spanview.analysis.ray.exits import (
+    CUT_OFF,
+    MAX_ASKED,
+    cut_off_among,
+    cut_off_text,
+    exits_among,
+    has_left,
+    is_cancelled,
+)
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.ray.told import CallOutcome, failures_told, later_outcomes, told_tasks
 from spanview.analysis.serve.calls import served_in
@@ -111,11 +119,13 @@ class Calls:
         return self.at(range(len(self)))
 
     def at(self, indices: Sequence[int]) -> Iterator[Call]:
-        """Yield some calls; the records of their last attempts are read at once."""
-        chosen = np.asarray(indices, np.int64)
-        ends = self.firsts[chosen + 1]
-        cut_off_among(self.store, self.attempts[ends[ends > self.firsts[chosen]] - 1])
-        return map(self.__getitem__, indices)
+        """Yield some calls; the records of their last attempts are read together."""
+        for first in range(0, len(indices), MAX_ASKED):
+            part = indices[first : first + MAX_ASKED]
+            chosen = np.asarray(part, np.int64)
+            ends = self.firsts[chosen + 1]
+            cut_off_among(self.store, self.attempts[ends[ends > self.firsts[chosen]] - 1])
+            yield from map(self.__getitem__, part)
 
     def __getitem__(self, index: int) -> Call:
         row, attempts = int(self.rows[index]), tuple(self._attempts_of(index))

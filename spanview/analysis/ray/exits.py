@@ -37,7 +37,7 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
 _CUT_OFFS: Final[WeakKeyDictionary[Store, tuple[set[int], dict[int, str]]]] = WeakKeyDictionary()
 """By store, the rows of attempts whose records were read, and of those that were cut off, what did it."""
-_MAX_ASKED: Final = 100_000
+MAX_ASKED: Final = 100_000
 """Attempts of which it is asked at once whether they were cut off: half a second."""
 _ENDED_BY: Final = ENDED_BY.encode()
 CUT_OFF: Final = "cut off"
@@ -71,7 +71,7 @@ def cut_off_by(store: Store, row: int) -> str:
 
 def read_cut_offs(store: Store, rows: Sequence[int]) -> None:
     """Read what cut off those of some spans that are attempts, for whoever asks it of each."""
-    _cut_offs(store, _attempts(store, rows)[:_MAX_ASKED])
+    _cut_offs(store, _attempts(store, rows)[:MAX_ASKED])
 
 
 def _attempts(store: Store, rows: Sequence[int]) -> list[int]:
@@ -81,7 +81,7 @@ def _attempts(store: Store, rows: Sequence[int]) -> list[int]:
 
 def cut_off_among(store: Store, rows: Places) -> list[int]:
     """Return those of some attempts that were cut off; of very many the newest are looked at."""
-    newest = np.sort(rows)[-_MAX_ASKED:].tolist()
+    newest = np.sort(rows)[-MAX_ASKED:].tolist()
     found = _cut_offs(store, newest)
     return [row for row in newest if row in found]
 

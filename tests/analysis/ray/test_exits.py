@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from builders import Builder, store_of
+from builders import Builder, MemoryReader, file_of, store_of, store_of_files
+from spanview.analysis.ray import calls, exits
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.exits import exits_among, is_exit
 from spanview.analysis.ray.functions import functions_of
@@ -21,6 +22,8 @@ from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 
 if TYPE_CHECKING:
+    import pytest
+
     from spanview.index.store import Store
 
 
@@ -58,6 +61,24 @@ def test_exits_are_read_once() -> None:
         count = read.call_count
         assert len(exits_among(store, range(6))) == 1
     assert 2 <= count == read.call_count <= 3
+
+
+def test_what_cut_off_many_calls_is_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of them at a time, however many there are: not the newest together, and each of the others alone."""
+    build, documents = Builder(), []
+    for number in range(1, 8):
+        documents.append(build.span("f ray.remote", trace=number, span=1, kind="PRODUCER"))
+        ran = build.span("f ray.remote_worker", trace=number, span=2, parent=1, kind="CONSUMER")
+        documents.append(ran | {"attributes": {"ray.ended_by": "SystemExit: 3"} if number % 2 else {}})
+    reader = MemoryReader()
+    store = store_of_files({"1.json": file_of(documents)}, reader=reader)
+    for module in (calls, exits):
+        monkeypatch.setattr(module, "MAX_ASKED", 3)
+    reader.reads = 0
+    outcomes = [call.outcome for call in calls_of(store).at(range(7))]
+    assert [outcome.partition(":")[0] for outcome in outcomes] == [*["cut off", "ended"] * 3, "cut off"]
+    # A piece for each three of them, and the record of each that was cut off.
+    assert reader.reads == 3 + 4
 
 
 def test_what_was_cut_off_looks_so_everywhere() -> None:

@@ -43,6 +43,11 @@ def pid_of_file(path: str) -> int | None:
     return None if (match := _RAY_LOG.search(path)) is None else int(match[2])
 
 
+def has_starts(path: str) -> bool:
+    """Tell whether a file is named as those of spanview's hook, which writes spans when they start, too."""
+    return _OF_PROCESS.search(path) is not None
+
+
 def job_of_file(path: str) -> str:
     """Return the job of a Ray worker from the name of its output file; empty for other names."""
     match = _RAY_LOG.search(path)

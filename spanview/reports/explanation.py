@@ -39,7 +39,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.lanes import within_requests
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.reasons import Reason, open_calls
-from spanview.analysis.ray.told import CallOutcome, first_outcome, told_outcomes
+from spanview.analysis.ray.told import CallOutcome, attempt_counts, first_outcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, open_end_of
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import reason_text
@@ -68,9 +68,10 @@ from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, last_digit, moment, nearest, zone_name
 from spanview.index.arrays import copy_of, values_at
-from spanview.index.forest import forest_of, forests_of
+from spanview.index.forest import forest_of, forests_of, incomplete_traces
 from spanview.index.lives import OpenEnd, State
 from spanview.index.part import part_of
+from spanview.index.processes import has_starts
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CLIENT, CONSUMER, ERROR, PRODUCER, SERVER
@@ -809,7 +810,10 @@ class _Explanation:
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
             text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
             text += self._of_processes(number, rows[places[names[places] == number]])
-            yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took)
+            # What it awaited may be among what is missing.
+            lacks_some = incomplete_traces(self._store, np.array([self._spans.trace[row]])).any()
+            certainty = Certainty.LIKELY if lacks_some else Certainty.CERTAIN
+            yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", certainty=certainty, ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return
 
@@ -1020,16 +1024,20 @@ class _Explanation:
                 if last and not so_far
                 else ""
             )
-            attempts, told = sum(len(call.attempts) for call in seen), len(retried) - len(seen)
+            of_ray, told = attempt_counts(self._store, [call.row for call in seen]), len(retried) - len(seen)
+            attempts = sum(map(max, of_ray, (len(call.attempts) for call in seen)))
+            # Where spans are written when they end alone, an attempt that died has left none.
+            are_all = all(number or self._leaves_all(call) for number, call in zip(of_ray, seen, strict=True))
+            attempts_text = f"{'' if are_all else 'at least '}{attempts:,}"
             name = self._short(self._texts[self._spans.name[newest.row]])
             calls_text = f"{count(len(seen) or told, 'call')} of {name}"
             again = f"{'was' if told == 1 else 'were'} tried again, as Ray says"
-            took = f"took {attempts:,} attempts{so_far}" if seen else again
+            took = f"took {attempts_text} attempts{so_far}" if seen else again
             pairs = (pair for call in seen for pair in pairwise(call.attempts))
             restarted = ""
             if function.endswith("__init__") and all(lived_between(self._store, *pair) for pair in pairs):
                 restarted = "its actor was restarted" if len(retried) == 1 else "their actors were restarted"
-                took = f"ran {attempts:,} times: {restarted}" if seen else f"{restarted}, as Ray says"
+                took = f"ran {attempts_text} times: {restarted}" if seen else f"{restarted}, as Ray says"
                 calls_text += "" if seen else ":"
             text = f"{calls_text} {took}{f', and {told:,} more {again}' if seen and told else ''}"
             why = "" if restarted else self._why_again(newest)
@@ -1048,6 +1056,10 @@ class _Explanation:
                 again = "ended{} without its result, and waits to be tried again, as Ray said last"
                 self._add(groups, row, "; ".join(filter(None, (again, self._why_again(call)))))
         yield from self._of_groups(Topic.RETRIED, groups)
+
+    def _leaves_all(self, call: Call) -> bool:
+        """Tell whether each attempt of a call has left a span, whatever became of it."""
+        return all(has_starts(self._store.sources[self._spans.source[row]].path) for row in call.attempts)
 
     def _how_last_ended(self, attempts: Sequence[int]) -> str:
         if not self._is_lost(attempts[-1]):

@@ -62,7 +62,8 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
         session: The folder of the worker's session, or the session's name; empty where neither is known.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    if os.path.basename(folder) != "logs":
+    is_beside = os.path.basename(folder) == "logs"
+    if not is_beside:
         folder = os.path.join(sessions, session, "logs") if sessions and SESSION.fullmatch(session) else ""
     if not folder or not _WORKER_ID.fullmatch(worker_id):
         return None
@@ -71,16 +72,16 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
         mark = {_LEFT: _CANCEL, _SHUT: _KILL}.get(cause)
         own_logs = glob(os.path.join(glob_escape(folder), f"python-core-worker-{worker_id}_*.log")) if mark else ()
         if not any(mark in _end_of(path) for path in own_logs if mark):
-            return WorkerExit(cause, is_in_order=True)
+            return WorkerExit(cause, is_in_order=True, is_beside=is_beside)
         is_cancelled = mark == _CANCEL
-        return WorkerExit(_CANCELLED if is_cancelled else _KILLED, is_in_order=True, is_cancelled=is_cancelled)
+        return WorkerExit(_CANCELLED if is_cancelled else _KILLED, True, is_cancelled, is_beside)
     log = _end_of(os.path.join(folder, _LOG))
     place = log.rfind(b"Reporting worker exit, worker id = " + worker_id.encode())
     match = _EXIT.search(log[place : log.find(b"\n", place) + 1 or None]) if place >= 0 else None
     if match is None:
         return None
     kind, detail = match[1].decode(), match[2].decode("utf-8", "replace")
-    return WorkerExit(f"{kind}, {detail}", is_in_order=kind.startswith("INTENDED_"))
+    return WorkerExit(f"{kind}, {detail}", is_in_order=kind.startswith("INTENDED_"), is_beside=is_beside)
 
 
 def _cause_in(log: bytes, worker: bytes) -> str:

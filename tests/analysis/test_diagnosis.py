@@ -16,6 +16,7 @@ import shlex
 import shutil
 import threading
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -851,6 +852,10 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     # They may have waited for what nothing can run.
     assert "Nothing went wrong" not in finding.advice
     assert finding.advice.startswith("Ray ended these processes in order, and what they ran then didn't finish")
+    # In a copy nobody knows.
+    (finding,) = diagnose(store, unended={0: stopped, 1: replace(stopped, is_likely=True)}).findings
+    assert finding.detail == "2 records have no end: they likely ran until their processes were ended in order."
+    assert (finding.certainty, finding.severity) == (Certainty.LIKELY, Severity.INFO)
     cancelled = Unended(Fate.CANCELLED, "Ray says: it was cancelled", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: cancelled}).findings
     assert finding.detail == "2 records have no end: 1 ran until its process was ended in order, 1 was cancelled."

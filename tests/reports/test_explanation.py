@@ -214,6 +214,17 @@ def test_what_is_usual_has_no_waits_either(tmp_path: Path) -> None:
     assert text == "client itself took 700 µs, 23 times its median of 30 µs (of 9 spans)"
 
 
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_what_is_unusual_is_likely_where_spans_are_missing(tmp_path: Path, *, is_missing: bool) -> None:
+    """What it awaited may be among them."""
+    build = Builder()
+    spans = [build.span("query", trace=number, span=1, duration=900 if number == 9 else 20) for number in range(1, 10)]
+    spans.append(build.span("row", trace=9, span=2, parent=7 if is_missing else 1, start=5, duration=1))
+    rows = explained(folder_of(tmp_path, spans))["rows"]
+    (certainty,) = [row["certainty"] for row in rows if row["topic"] == "unusual"]
+    assert certainty == ("likely" if is_missing else "certain")
+
+
 def test_the_newest_of_those_that_were_tried_again(tmp_path: Path) -> None:
     """It is what was called last, wherever its record is."""
     build, documents = Builder(), list[Any]()
@@ -227,7 +238,9 @@ def test_the_newest_of_those_that_were_tried_again(tmp_path: Path) -> None:
             failed = {"status": {"status_code": "ERROR"}, "events": events}
             documents.append(attempt | (failed if message else {}))
     (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
-    assert said.startswith("2 calls of f took 4 attempts; of the newest one, the first attempt failed: only 1 left")
+    assert said.startswith(
+        "2 calls of f took at least 4 attempts; of the newest one, the first attempt failed: only 1 left"
+    )
 
 
 def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
@@ -1539,13 +1552,27 @@ def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, 
     ]
     folder = folder_of(tmp_path, documents)
     (retried,) = texts(explained(folder), "retried")
-    assert retried == f"1 call of f took 2 attempts{' so far' if is_there else ''}; the last one failed"
+    assert retried == f"1 call of f took at least 2 attempts{' so far' if is_there else ''}; the last one failed"
     failed = {state: EPOCH_NS + (now + later) * 1_000 for state, later in {"1": 0, "8": 9, "12": 15}.items()}
     lines = line_of(task, failed, error="WORKER_DIED") + line_of(task, failed, attempt=1, error="WORKER_DIED")
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     (retried,) = texts(explained(folder), "retried")
     why = "the first attempt failed: its worker died, as Ray says"
     assert retried == f"1 call of f took 2 attempts; {why}; the last one failed"
+
+
+@pytest.mark.parametrize(("name", "said"), [("7.txt", "at least 2"), ("node7-7-1717000000.jsonl", "2")])
+def test_an_attempt_that_died_may_have_left_no_span(tmp_path: Path, name: str, said: str) -> None:
+    """Where spans are written when they end alone; not where they are written when they start, too."""
+    build, ran = Builder(), dict[str, Any](parent=1, kind="CONSUMER", duration=5)
+    call = build.span("f ray.remote", span=1, start=0, duration=1, kind="PRODUCER")
+    attempts = [
+        build.span("f ray.remote_worker", span=2, start=9, status="ERROR", **ran),
+        build.span("f ray.remote_worker", span=3, start=30, **ran),
+    ]
+    (tmp_path / name).write_bytes(file_of([call, *attempts]))
+    (text,) = texts(explained(str(tmp_path)), "retried")
+    assert text.startswith(f"1 call of f took {said} attempts")
 
 
 @pytest.mark.parametrize(
@@ -1584,7 +1611,7 @@ def test_what_became_of_a_first_attempt_without_an_error(
         lines = line_of(task, states[0], error=error) + line_of(task, states[1], attempt=1)
         (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     document = explained(folder_of(tmp_path, [call, first, second]))
-    assert texts(document, "retried") == [f"1 call of f took 2 attempts{why}"]
+    assert texts(document, "retried") == [f"1 call of f took {'' if error else 'at least '}2 attempts{why}"]
     (unset,) = (text for text in texts(document, "unseen") if "no error" in text)
     assert unset == f"1 attempt has no error, but was {found}"
 

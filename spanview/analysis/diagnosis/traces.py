@@ -130,12 +130,20 @@ def no_end(facts: Facts) -> Finding:
     # What is named comes first.
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
     counts = Counter(fates.values())
-    known = [number(counts[fate], *texts) for fate, texts in _HAVE_NO_END.items() if counts[fate]]
+    # Of what was stopped the parts of files that are lost may say otherwise; in a copy they may never have been there.
+    likely = {Fate.STOPPED} & {facts.unended[row].fate for row in rows if _is_likely(facts, row)}
+    known = [
+        number(counts[fate], *(f"{'likely ' * (fate in likely)}{text}" for text in texts))
+        for fate, texts in _HAVE_NO_END.items()
+        if counts[fate]
+    ]
     if len(known) == 1 and len(rows) in map(counts.get, _HAVE_NO_END):
         known = [f"{'it' if len(rows) == 1 else 'they'} {text.partition(' ')[2]}" for text in known]
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
+    over = [facts.unended[row] for row in rows if fates[row] not in {None, Fate.UNKNOWN}]
+    certainty = max((span.certainty for span in over), key=[*Certainty].index, default=Certainty.CERTAIN)
     if not lost:
-        finding = facts.of_spans(Kind.NO_END, rows, detail)
+        finding = replace(facts.of_spans(Kind.NO_END, rows, detail), certainty=certainty)
         if not {*fates.values()} <= _IN_ORDER:
             return finding
         advice = [_ENDED_IN_ORDER] * bool(counts[Fate.STOPPED]) + [_CANCELLED] * bool(counts[Fate.CANCELLED])
@@ -148,8 +156,11 @@ def no_end(facts: Facts) -> Finding:
     more = f"; and {left:,} more" if left else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
-    certainty = max((facts.unended[row].certainty for row in lost), key=[*Certainty].index)
     return replace(finding, known_advice=_advice_of_lost(facts, lost[0]), certainty=certainty)
+
+
+def _is_likely(facts: Facts, row: int) -> bool:
+    return row in facts.unended and facts.unended[row].is_likely
 
 
 def _function(facts: Facts, row: int) -> str:

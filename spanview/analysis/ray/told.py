@@ -129,6 +129,13 @@ class ToldTasks:
         are_known[are_known] = tasks["attempt"][newest] > waits
         return are_known
 
+    def counts_of(self, rows: Places) -> Places:
+        """Return how many attempts of each of some calls were sent to a worker, or have ended; 0 for unknown."""
+        tasks, (first, last) = self.tasks, self._of_calls(rows)
+        begun = (tasks["sent"] != NO_STATE) | (tasks["runs"] != NO_STATE) | tasks["has_failed"] | tasks["has_finished"]
+        counts: Places = np.append(0, np.cumsum(begun))
+        return counts[last] - counts[first]
+
     def _of_calls(self, rows: Places) -> tuple[Places, Places]:
         """Return where the attempts of the tasks of calls begin among all, and end; nothing lies between for none."""
         first, last = self._with_id(rows)
@@ -519,6 +526,12 @@ def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, Told
     found = told.of_calls(rows)
     known = np.flatnonzero(found != UNKNOWN_TASK)
     return dict(zip(rows[known].tolist(), _outcomes_of(store, told, rows[known], found[known]), strict=True))
+
+
+def attempt_counts(store: Store, calls: Sequence[int]) -> list[int]:
+    """Return how many attempts of each of some calls have begun, as Ray says; 0 where it says nothing."""
+    told = told_tasks(store)
+    return [0] * len(calls) if told is None else told.counts_of(np.asarray(calls, np.int64)).tolist()
 
 
 def _outcomes_of(store: Store, told: ToldTasks, calls: Places, indices: Places) -> Iterator[ToldOutcome]:

@@ -6,8 +6,9 @@ it, on this host, had that id then           –                                
 is alive
 has ended, and Ray's own events say that     –                                      is lost, or was cancelled
   the attempt failed
-was ended in order, as Ray's log says        –                                      was stopped; with `ray.cancel`,
-                                                                                    it was cancelled
+was ended in order, as Ray's log says        is beside that log, and was written    was stopped; with `ray.cancel`,
+                                             last when the last span in it ended    it was cancelled
+                                             is not, as a copy                      the same, likely
 ran on another host, or isn't named          –                                      unknown
 was seen alive, and has ended                –                                      is lost
 isn't there                                  was written last when the last span    is lost, likely
@@ -331,7 +332,9 @@ class UnendedSpans:
             return by_ray
         told = self._exit_of(row)
         if told is not None and told.is_in_order:
-            return _ended_in_order(writer.pid, told, seen_ns)
+            # In a copy, or where the end of a file is lost, the span may have ended before.
+            is_likely = not (was_alive or (told.is_beside and self._is_original(row)))
+            return replace(_ended_in_order(writer.pid, told, seen_ns), is_likely=is_likely)
         if not was_alive and life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)

@@ -56,6 +56,8 @@ class WorkerExit(NamedTuple):
     """Whether Ray ended it, because nobody needed it any more or somebody asked for it."""
     is_cancelled: bool = False
     """Whether that was `ray.cancel`, with force."""
+    is_beside: bool = False
+    """Whether the worker's spans are where they were written, beside what says so."""
 
 
 class Host(Protocol):

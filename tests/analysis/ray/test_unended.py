@@ -60,6 +60,7 @@ ENDED: Final = "spans/here-7-1700000000000.jsonl"
 HERE: Final = {"host.name": "here", "process.pid": 7}
 TASK: Final = "35" * 8 + "0a" * 16
 LAST_NS: Final = EPOCH_NS + 40_000
+JOB_FINISHED: Final = WorkerExit("its job had finished", is_in_order=True, is_beside=True)
 
 
 def store_with(files: Mapping[str, Sequence[Document]]) -> Store:
@@ -131,13 +132,24 @@ def said(store: Store, host: FakeHost) -> str:
         ),
         (
             HERE | {"ray.worker_id": "2f9c"},
-            FakeHost(exits={"2f9c": WorkerExit("its job had finished", is_in_order=True)}),
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": JOB_FINISHED}),
             "stopped: Ray ended its process (pid 7) because its job had finished",
+        ),
+        # The file was written later, or is where a copy would be.
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS + 10**11}, exits={"2f9c": JOB_FINISHED}),
+            "stopped, likely: Ray ended its process (pid 7) because its job had finished",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": JOB_FINISHED._replace(is_beside=False)}),
+            "stopped, likely: Ray ended its process (pid 7) because its job had finished",
         ),
         (
             HERE | {"ray.worker_id": "2f9c", "host.name": "elsewhere"},
             FakeHost({7}, exits={"2f9c": WorkerExit("its node was stopped", is_in_order=True)}),
-            "stopped: Ray ended its process (pid 7) because its node was stopped",
+            "stopped, likely: Ray ended its process (pid 7) because its node was stopped",
         ),
         (HERE, FakeHost(), "no end: its process (pid 7) isn't running here, but the file may be a copy"),
         (
@@ -518,13 +530,14 @@ def test_a_worker_that_its_raylet_ended(tmp_path: Path, lines: Sequence[str], ca
     text = "\n".join(f"[1 I 1 1] (raylet) node_manager.cc:1: {line} job_id=01000000" for line in lines)
     named = text.replace("ID", f"worker_id={WORKER}").replace("OTHER", f"worker_id={'3' * 56}")
     (folder / "raylet.out").write_text(f"[state-dump] 1\n{named}\n")
-    expected = None if cause is None else WorkerExit(cause, is_in_order=True)
+    expected = None if cause is None else WorkerExit(cause, is_in_order=True, is_beside=True)
     assert Processes().exit_of(str(folder / "spans" / "7.jsonl"), WORKER, "") == expected
     # Where spans are in a folder of their own, they name the session.
     there = Processes(str(tmp_path / "session_latest"))
     path = str(tmp_path / "spans" / "7.jsonl")
-    assert there.exit_of(path, WORKER, folder.parent.name) == expected
-    assert Processes().exit_of(path, WORKER, str(folder.parent)) == expected
+    elsewhere = expected and expected._replace(is_beside=False)
+    assert there.exit_of(path, WORKER, folder.parent.name) == elsewhere
+    assert Processes().exit_of(path, WORKER, str(folder.parent)) == elsewhere
     for session in ("", "session_2", "../" + folder.parent.name):
         assert Processes(str(tmp_path / "session_latest")).exit_of(path, WORKER, session) is None
 
@@ -537,10 +550,10 @@ def test_a_worker_that_was_cancelled_with_force(tmp_path: Path) -> None:
     (folder / "raylet.out").write_text(f"graceful=true, disconnect_type=3, worker_id={WORKER}\n")
     log = folder / f"python-core-worker-{WORKER}_7.log"
     log.write_text("exit_type=INTENDED_USER_EXIT, exit_detail=The worker exits because it exits.\n")
-    assert Processes().exit_of(str(path), WORKER, "") == WorkerExit(LEFT, is_in_order=True)
+    assert Processes().exit_of(str(path), WORKER, "") == WorkerExit(LEFT, is_in_order=True, is_beside=True)
     log.write_text("exit_detail=The worker exits because the task f has received a force ray.cancel request.\n")
     told = Processes().exit_of(str(path), WORKER, "")
-    assert told == WorkerExit("ray.cancel was called with force", is_in_order=True, is_cancelled=True)
+    assert told == WorkerExit("ray.cancel was called with force", is_in_order=True, is_cancelled=True, is_beside=True)
     resource = HERE | {"ray.worker_id": WORKER}
     store = store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]})
     text = "cancelled: Ray ended its process (pid 7) because ray.cancel was called with force"
@@ -555,7 +568,7 @@ def test_a_worker_that_ray_kill_ended(tmp_path: Path) -> None:
     log = tmp_path / "logs" / f"python-core-worker-{WORKER}_7.log"
     log.write_text("Force kill actor request has received. The actor is dead because it was killed by `ray.kill`.\n")
     told = Processes().exit_of(str(path), WORKER, "")
-    assert told == WorkerExit("its actor was killed by ray.kill", is_in_order=True)
+    assert told == WorkerExit("its actor was killed by ray.kill", is_in_order=True, is_beside=True)
 
 
 def test_how_a_worker_ended(tmp_path: Path) -> None:
@@ -570,9 +583,11 @@ def test_how_a_worker_ended(tmp_path: Path) -> None:
         + line.format(WORKER, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
         + line.format("4" * 56, "USER_ERROR", "Other.\n")
     )
-    assert Processes().exit_of(path, "3" * 56, "") == WorkerExit("INTENDED_USER_EXIT, It went", is_in_order=True)
-    assert Processes().exit_of(path, WORKER, "") == WorkerExit("SYSTEM_ERROR, Worker exits with code 2")
-    assert Processes().exit_of(path, "4" * 56, "") == WorkerExit("USER_ERROR, Other")
+    assert Processes().exit_of(path, "3" * 56, "") == WorkerExit(
+        "INTENDED_USER_EXIT, It went", is_in_order=True, is_beside=True
+    )
+    assert Processes().exit_of(path, WORKER, "") == WorkerExit("SYSTEM_ERROR, Worker exits with code 2", is_beside=True)
+    assert Processes().exit_of(path, "4" * 56, "") == WorkerExit("USER_ERROR, Other", is_beside=True)
     assert Processes().exit_of(path, "5" * 56, "") is None
     assert Processes().exit_of(str(tmp_path / "7.jsonl"), WORKER, "") is None
     log.unlink()

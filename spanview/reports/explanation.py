@@ -1081,24 +1081,28 @@ class _Explanation:
     def _why_again(self, call: Call) -> str:
         """Return what became of the attempts that others followed; empty where that isn't known of the first."""
         attempts, row = call.attempts, call.attempts[0] if len(call.attempts) > 1 else NO_ROW
+        told, (of_ray,) = first_outcome(self._store, call.row), attempt_counts(self._store, [call.row])
+        has_failed = told is not None and told.outcome.has_failed
+        by_ray = f"failed: {sanitise(told.as_ray_says, _MAX_MESSAGE)}" if told is not None and has_failed else ""
+        if by_ray and of_ray > len(attempts):
+            # It may have left no span.
+            return f"the first attempt {by_ray}"
+        is_it = of_ray == len(attempts) or self._leaves_all(call)
+        first = "the first attempt" if is_it else "the first attempt seen"
         if row in self._unended:
             unended = self._unended[row]
             likely = "likely " if unended.is_likely else ""
             was = {Fate.LOST: "was lost", Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
-            which, kind = "the first attempt", attrgetter("fate", "reason", "is_likely")
+            which, kind = first, attrgetter("fate", "reason", "is_likely")
             alike = [kind(self._unended[one]) == kind(unended) for one in attempts[:-1] if one in self._unended]
             if len(alike) == len(attempts) - 1 > 1 and all(alike) and unended.fate is Fate.LOST:
                 which, was = f"the first {len(alike):,} attempts", "were lost"
             return f"{which} {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
         if row != NO_ROW and self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
-            return f"the first attempt failed: {raised}"
+            return f"{first} failed: {raised}"
         if cut_off := "" if row == NO_ROW else cut_off_text(self._store, row):
-            return f"the first attempt was {sanitise(cut_off, _MAX_MESSAGE)}"
-        # It may have left no span.
-        told = first_outcome(self._store, call.row)
-        if told is None or not told.outcome.has_failed:
-            return ""
-        return f"the first attempt failed: {sanitise(told.as_ray_says, _MAX_MESSAGE)}"
+            return f"{first} was {sanitise(cut_off, _MAX_MESSAGE)}"
+        return by_ray and f"{first} {by_ray}"
 
     # -- what is missing ---------------------------------------------------------------------------------------------
 

@@ -239,7 +239,7 @@ def test_the_newest_of_those_that_were_tried_again(tmp_path: Path) -> None:
             documents.append(attempt | (failed if message else {}))
     (said,) = texts(explained(folder_of(tmp_path, documents)), "retried")
     assert said.startswith(
-        "2 calls of f took at least 4 attempts; of the newest one, the first attempt failed: only 1 left"
+        "2 calls of f took at least 4 attempts; of the newest one, the first attempt seen failed: only 1 left"
     )
 
 
@@ -1561,18 +1561,34 @@ def test_attempts_are_so_many_so_far_while_their_caller_runs(tmp_path: Path, *, 
     assert retried == f"1 call of f took 2 attempts; {why}; the last one failed"
 
 
-@pytest.mark.parametrize(("name", "said"), [("7.txt", "at least 2"), ("node7-7-1717000000.jsonl", "2")])
-def test_an_attempt_that_died_may_have_left_no_span(tmp_path: Path, name: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "is_told", "said"),
+    [
+        ("7.txt", False, "at least 2 attempts; the first attempt seen failed: only 1 left"),
+        ("7.txt", True, "3 attempts; the first attempt failed: its worker died, as Ray says"),
+        ("node7-7-1717000000.jsonl", False, "2 attempts; the first attempt failed: only 1 left"),
+    ],
+)
+def test_an_attempt_that_died_may_have_left_no_span(tmp_path: Path, name: str, said: str, *, is_told: bool) -> None:
     """Where spans are written when they end alone; not where they are written when they start, too."""
-    build, ran = Builder(), dict[str, Any](parent=1, kind="CONSUMER", duration=5)
-    call = build.span("f ray.remote", span=1, start=0, duration=1, kind="PRODUCER")
-    attempts = [
-        build.span("f ray.remote_worker", span=2, start=9, status="ERROR", **ran),
-        build.span("f ray.remote_worker", span=3, start=30, **ran),
+    build, task = Builder(), "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    ran: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "duration": 5, "attributes": ids}
+    events = [{"name": "exception", "timestamp": None, "attributes": {"exception.message": "only 1 left"}}]
+    documents = [
+        build.span("f ray.remote", span=1, start=0, duration=1, kind="PRODUCER", attributes=ids),
+        build.span("f ray.remote_worker", span=2, start=30, status="ERROR", **ran) | {"events": events},
+        build.span("f ray.remote_worker", span=3, start=50, **ran),
     ]
-    (tmp_path / name).write_bytes(file_of([call, *attempts]))
+    (tmp_path / name).write_bytes(file_of(documents))
+    states = ({"1": 0, "5": 2, "12": 20}, {"1": 20, "5": 25, "12": 36}, {"1": 36, "5": 45, "11": 56})
+    for attempt, at in enumerate(states if is_told else ()):
+        told = {state: EPOCH_NS + 1_000 * us for state, us in at.items()}
+        error = ("WORKER_DIED", "TASK_EXECUTION_EXCEPTION", "")[attempt]
+        with (tmp_path / "event_EXPORT_TASK_7.log").open("ab") as file:
+            file.write(line_of(task, told, attempt=attempt, error=error))
     (text,) = texts(explained(str(tmp_path)), "retried")
-    assert text.startswith(f"1 call of f took {said} attempts")
+    assert text == f"1 call of f took {said}"
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,9 @@ class ToldTasks:
         return are_known
 
     def counts_of(self, rows: Places) -> Places:
-        """Return how many attempts of each of some calls were sent to a worker, or have ended; 0 for unknown."""
+        """Return how many attempts of each of some calls were sent to a worker, or have run; 0 for unknown."""
         tasks, (first, last) = self.tasks, self._of_calls(rows)
-        begun = (tasks["sent"] != NO_STATE) | (tasks["runs"] != NO_STATE) | tasks["has_failed"] | tasks["has_finished"]
+        begun = (tasks["sent"] != NO_STATE) | (tasks["runs"] != NO_STATE) | tasks["has_finished"]
         counts: Places = np.append(0, np.cumsum(begun))
         return counts[last] - counts[first]
 

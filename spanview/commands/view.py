@@ -54,9 +54,11 @@ def run(options: Options) -> int:
 def _end(status: int) -> NoReturn:
     """End amid what threads do: waiting for them may take seconds, and what is in C++ aborts when Python ends them."""
     atexit._run_exitfuncs()  # noqa: SLF001 - it is what ends processes that scan, and removes what they share
-    with suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            # A program may be started without one.
+            if stream is not None:
+                stream.flush()
     os._exit(status)
 
 

@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder, file_of
+from spanview.index import blocks
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
 from spanview.quick import proof
@@ -36,6 +37,8 @@ def make_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "cache"))
     monkeypatch.setattr(kept, "_RACY_NS", 0)
     monkeypatch.setattr(feed, "_UPDATE_INTERVAL_S", 0.0)
+    # Each file is a block of its own.
+    monkeypatch.setattr(blocks, "_SMALL_BYTES", 0)
     build = Builder()
     records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(100)]
     records[70] = records[70].replace(b'"value 70"', b'"value "70')

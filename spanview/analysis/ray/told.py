@@ -131,10 +131,14 @@ class ToldTasks:
 
     def counts_of(self, rows: Places) -> Places:
         """Return how many attempts of each of some calls were sent to a worker, or have run; 0 for unknown."""
-        tasks, (first, last) = self.tasks, self._of_calls(rows)
+        first, last = self._of_calls(rows)
+        return self._begun_before[last] - self._begun_before[first]
+
+    @cached_property
+    def _begun_before(self) -> Places:
+        tasks = self.tasks
         begun = (tasks["sent"] != NO_STATE) | (tasks["runs"] != NO_STATE) | tasks["has_finished"]
-        counts: Places = np.append(0, np.cumsum(begun))
-        return counts[last] - counts[first]
+        return np.append(0, np.cumsum(begun))
 
     def _of_calls(self, rows: Places) -> tuple[Places, Places]:
         """Return where the attempts of the tasks of calls begin among all, and end; nothing lies between for none."""

@@ -11,6 +11,9 @@ from pathlib import Path
 from subprocess import SubprocessError
 from typing import TYPE_CHECKING, Final
 
+from spanview.exports.html import MAX_SPANS
+from spanview.sources.loading import load_store
+
 from . import each_key, events, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Form, Layout, Shape, folder_of, repeated
@@ -174,8 +177,16 @@ def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]
         ("P13", lambda: viewer.second_opening(folder, rounds)),
         ("P17", lambda: processes.formats(folder, rounds)),
         ("P20", lambda: inside.objects(folder, rounds)),
-        ("P22", lambda: processes.page(folder, rounds)),
+        ("P22", lambda: _page(folder, rounds)),
     ]
+
+
+def _page(folder: Path, rounds: int) -> list[Figure]:
+    """Return what can be measured of a page, where it has room for all spans."""
+    if len(load_store(folder).spans) > MAX_SPANS:
+        sys.stderr.write(f"left out: a page has room for {MAX_SPANS:,} spans\n")
+        return []
+    return processes.page(folder, rounds)
 
 
 if __name__ == "__main__":

@@ -1027,7 +1027,7 @@ class _Explanation:
             of_ray, told = attempt_counts(self._store, [call.row for call in seen]), len(retried) - len(seen)
             attempts = sum(map(max, of_ray, (len(call.attempts) for call in seen)))
             # Where spans are written when they end alone, an attempt that died has left none.
-            are_all = all(number or self._leaves_all(call) for number, call in zip(of_ray, seen, strict=True))
+            are_all = all(number >= 0 or self._leaves_all(call) for number, call in zip(of_ray, seen, strict=True))
             attempts_text = f"{'' if are_all else 'at least '}{attempts:,}"
             name = self._short(self._texts[self._spans.name[newest.row]])
             calls_text = f"{count(len(seen) or told, 'call')} of {name}"
@@ -1087,7 +1087,7 @@ class _Explanation:
         if by_ray and of_ray > len(attempts):
             # It may have left no span.
             return f"the first attempt {by_ray}"
-        is_it = of_ray == len(attempts) or self._leaves_all(call)
+        is_it = 0 <= of_ray <= len(attempts) or self._leaves_all(call)
         first = "the first attempt" if is_it else "the first attempt seen"
         if row in self._unended:
             unended = self._unended[row]

@@ -130,9 +130,9 @@ class ToldTasks:
         return are_known
 
     def counts_of(self, rows: Places) -> Places:
-        """Return how many attempts of each of some calls were sent to a worker, or have run; 0 for unknown."""
+        """Return how many attempts of each of some calls were sent to a worker, or have run; -1 for unknown."""
         first, last = self._of_calls(rows)
-        return self._begun_before[last] - self._begun_before[first]
+        return np.where(first < last, self._begun_before[last] - self._begun_before[first], -1)
 
     @cached_property
     def _begun_before(self) -> Places:
@@ -533,9 +533,9 @@ def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, Told
 
 
 def attempt_counts(store: Store, calls: Sequence[int]) -> list[int]:
-    """Return how many attempts of each of some calls have begun, as Ray says; 0 where it says nothing."""
+    """Return how many attempts of each of some calls have begun, as Ray says; -1 where it says nothing."""
     told = told_tasks(store)
-    return [0] * len(calls) if told is None else told.counts_of(np.asarray(calls, np.int64)).tolist()
+    return [-1] * len(calls) if told is None else told.counts_of(np.asarray(calls, np.int64)).tolist()
 
 
 def _outcomes_of(store: Store, told: ToldTasks, calls: Places, indices: Places) -> Iterator[ToldOutcome]:

@@ -126,6 +126,8 @@ def parts_of(
             for key, count, errors, durations, self_ns in grouped(forest, keys)
         ]
         tell(done)
+        # Gone before the next one is made.
+        del forest, keys, known
     return parts
 
 

@@ -307,6 +307,8 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
         calls = calls_in(forest, is_everything=False)
         rows, counts, attempts = [*rows, calls.rows], [*counts, calls.counts], [*attempts, calls.attempts]
         tell(done / 2)
+        # Gone before the next one is made.
+        del forest
     order = np.argsort(np.concatenate(rows), kind="stable")
     of_calls = np.concatenate(counts)
     lasts, in_order = np.cumsum(of_calls), of_calls[order]

@@ -65,12 +65,15 @@ def blocks(store: Store, rows: Places) -> Iterator[Block]:
         if piece.data is None or length > _SMALL_BYTES:
             yield piece
         else:
-            small, size = [*small, piece], size + length
+            small.append(piece)
+            size += length
     if small:
         yield _joined(small)
 
 
 def _joined(pieces: Sequence[Block]) -> Block:
+    if len(pieces) == 1:
+        return pieces[0]
     data = [piece.data or b"" for piece in pieces]
     moved = np.repeat([0, *accumulate(map(len, data[:-1]))], [len(piece.rows) for piece in pieces])
     rows, starts, ends = (

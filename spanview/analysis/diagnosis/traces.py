@@ -130,10 +130,10 @@ def no_end(facts: Facts) -> Finding:
     # What is named comes first.
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
     counts = Counter(fates.values())
-    # Of what was stopped the parts of files that are lost may say otherwise; in a copy they may never have been there.
-    likely = {Fate.STOPPED} & {facts.unended[row].fate for row in rows if _is_likely(facts, row)}
+    # It may have ended before, in a part of a file that is lost, or that a copy never had.
+    is_likely = any(facts.unended[row].is_likely for row, fate in fates.items() if fate is Fate.STOPPED)
     known = [
-        number(counts[fate], *(f"{'likely ' * (fate in likely)}{text}" for text in texts))
+        number(counts[fate], *(f"{'likely ' * (is_likely and fate is Fate.STOPPED)}{text}" for text in texts))
         for fate, texts in _HAVE_NO_END.items()
         if counts[fate]
     ]
@@ -157,10 +157,6 @@ def no_end(facts: Facts) -> Finding:
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
     return replace(finding, known_advice=_advice_of_lost(facts, lost[0]), certainty=certainty)
-
-
-def _is_likely(facts: Facts, row: int) -> bool:
-    return row in facts.unended and facts.unended[row].is_likely
 
 
 def _function(facts: Facts, row: int) -> str:

@@ -39,7 +39,7 @@ Piece = TypeVar("Piece")
 
 
 class Threads(ThreadPoolExecutor):
-    """The threads of an event loop, a new one for each call; none is waited for when the loop ends."""
+    """The threads of an event loop, which takes no other class: one for each call, none waited for at its end."""
 
     def submit(self, call: Callable[..., Answer], /, *args: Any, **kwargs: Any) -> Future[Answer]:
         """Call something in a thread."""

@@ -83,6 +83,8 @@ def test_everything_is_decoded_in_the_end(folder: Path) -> None:
     assert shares[1:] == sorted(shares[1:], reverse=True)
     assert len({*shares}) > 5
     assert state_text(states[-4], paused=False).startswith("checking")
+    # What was decoded isn't decoded again.
+    assert [[*proof.prove(store, first)][:1] for first in (90, 100)] == [[0], []]
 
     with (
         patch.object(Session, "_load_files", side_effect=AssertionError("read")),

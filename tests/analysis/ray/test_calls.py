@@ -24,6 +24,7 @@ from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.formats.decoder import Decoder
+from spanview.index import forest
 from spanview.reports.calls import calls_report
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
@@ -234,3 +235,21 @@ def test_calls_are_listed_by_few_reads(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(RecordReader, "read", counted)
     assert [call.outcome for call in calls] == [Outcome.ENDED] * 200
     assert len(reads) <= 2
+
+
+def test_shares_of_the_traces_give_the_same_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of their rows, each with its attempts, however many traces are linked together."""
+    build, documents = Builder(), []
+    for span, name, kind in ((1, "f ray.remote", "PRODUCER"), (3, "f ray.remote_worker", "CONSUMER")):
+        for trace in (5, 2, 4, 1, 3):
+            for again in range(trace if span == 3 else 1):
+                ids: dict[str, Any] = {"trace": trace, "span": span + again, "parent": 1 if span == 3 else None}
+                documents.append(build.span(name, kind=kind, start=10 * span + again, **ids))
+    store = store_of(*documents)
+    whole = calls_of(store)
+    monkeypatch.setattr(forest, "_SHARE_SPANS", 2)
+    shares = calls_of(store)
+    for name in ("rows", "attempts", "firsts", "counts"):
+        assert getattr(shares, name).tolist() == getattr(whole, name).tolist()
+    assert whole.rows.tolist() == [0, 1, 2, 3, 4]
+    assert whole.counts.tolist() == [5, 2, 4, 1, 3]

@@ -245,11 +245,12 @@ def test_shares_of_the_traces_give_the_same_calls(monkeypatch: pytest.MonkeyPatc
             for again in range(trace if span == 3 else 1):
                 ids: dict[str, Any] = {"trace": trace, "span": span + again, "parent": 1 if span == 3 else None}
                 documents.append(build.span(name, kind=kind, start=10 * span + again, **ids))
-    store = store_of(*documents)
+    # The last one is of the first trace.
+    store = store_of(*documents, build.span("f ray.remote", kind="PRODUCER", trace=5, span=90, start=900))
     whole = calls_of(store)
     monkeypatch.setattr(forest, "_SHARE_SPANS", 2)
     shares = calls_of(store)
     for name in ("rows", "attempts", "firsts", "counts"):
         assert getattr(shares, name).tolist() == getattr(whole, name).tolist()
-    assert whole.rows.tolist() == [0, 1, 2, 3, 4]
-    assert whole.counts.tolist() == [5, 2, 4, 1, 3]
+    assert whole.rows.tolist() == [0, 1, 2, 3, 4, 20]
+    assert whole.counts.tolist() == [5, 2, 4, 1, 3, 0]

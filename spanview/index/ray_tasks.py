@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, STATES, TaskLines
+from spanview.formats.ray_events import NO_STATE, OF_ARGUMENT, OF_ITS_GROUP, STATES, TaskLines
 from spanview.index.table import Interned
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ class Actor:
 def in_plural(resources: str) -> str:
     """Return resources as people write them: `2 CPUs`, `1.5 GiB of memory`."""
     resources = _MEMORY.sub(lambda match: f"{float(match[1]) / 2**30:.4g} GiB of ", resources)
-    return _SEVERAL.sub(r"\g<0>s", resources)
+    # No event of Ray's says whether a placement group was made.
+    may_lack = " (once that is made)" if resources.endswith(OF_ITS_GROUP) else ""
+    return _SEVERAL.sub(r"\g<0>s", resources) + may_lack
 
 
 class RayTasks:

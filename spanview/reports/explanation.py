@@ -812,7 +812,7 @@ class _Explanation:
             text += self._of_processes(number, rows[places[names[places] == number]])
             # What it awaited may be among what is missing.
             lacks_some = incomplete_traces(self._store, np.array([self._spans.trace[row]])).any()
-            certainty = Certainty.LIKELY if lacks_some else Certainty.CERTAIN
+            certainty = Certainty.LIKELY if lacks_some or self._store.tallies.torn else Certainty.CERTAIN
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", certainty=certainty, ns=took)
             if len(seen) == _MOST_UNUSUAL:
                 return

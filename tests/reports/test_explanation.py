@@ -214,15 +214,16 @@ def test_what_is_usual_has_no_waits_either(tmp_path: Path) -> None:
     assert text == "client itself took 700 µs, 23 times its median of 30 µs (of 9 spans)"
 
 
-@pytest.mark.parametrize("is_missing", [True, False])
-def test_what_is_unusual_is_likely_where_spans_are_missing(tmp_path: Path, *, is_missing: bool) -> None:
-    """What it awaited may be among them."""
+@pytest.mark.parametrize(("is_missing", "is_torn"), [(True, False), (False, True), (False, False)])
+def test_what_is_unusual_is_likely_where_spans_are_missing(tmp_path: Path, *, is_missing: bool, is_torn: bool) -> None:
+    """What it awaited may be among them, and in what is left of a file."""
     build = Builder()
     spans = [build.span("query", trace=number, span=1, duration=900 if number == 9 else 20) for number in range(1, 10)]
     spans.append(build.span("row", trace=9, span=2, parent=7 if is_missing else 1, start=5, duration=1))
+    (tmp_path / "8.txt").write_bytes(file_of(spans[:1])[: -40 if is_torn else None])
     rows = explained(folder_of(tmp_path, spans))["rows"]
     (certainty,) = [row["certainty"] for row in rows if row["topic"] == "unusual"]
-    assert certainty == ("likely" if is_missing else "certain")
+    assert certainty == ("likely" if is_missing or is_torn else "certain")
 
 
 def test_the_newest_of_those_that_were_tried_again(tmp_path: Path) -> None:

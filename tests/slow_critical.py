@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 _MADE: Final = "__init__ ray.remote_worker"
+_LATE: Final = 25_000
 Ticks: TypeAlias = list[tuple[int, int, str]]
 """A microsecond's start, the node to blame and what for: `self` or `wait`."""
 
@@ -37,7 +38,11 @@ class SlowPath:
         # In a tree without any times nothing is ever looked at.
         self._starts = [NO_TIME if start is None else start for start in starts]
         self._ends = [NO_TIME if end is None else end for end in ends]
-        self._ends = [self._until_given_up(node, max(self._ends)) for node in nodes]
+        last = max(self._ends)
+        root = self._outlived(self._ends.index(last), last)
+        until_root = [self._until_given_up(node, last + 1, root) for node in nodes]
+        self._ends = [self._until_given_up(node, last) for node in nodes]
+        self._until_root = until_root
         self._left: set[int] = set()
 
     def ticks(self) -> Ticks:
@@ -48,7 +53,12 @@ class SlowPath:
         moment = max(self._ends)
         at = before = self._ends.index(moment)
         queued: dict[int, int] = {}
+        root = self._outlived(at, moment)
         while True:
+            if root is not None and moment == self._ends[root]:
+                # From here on the path is the root's own.
+                at = before = root
+                self._ends, self._left, queued, root = self._until_root, set(), {}, None
             while (step := self._step(at, moment)) is not None:
                 if step == self._parents[at] and self._is_queued(at, step):
                     queued[step] = at
@@ -60,17 +70,39 @@ class SlowPath:
             runs = (moment, queued[at], "wait") if at in queued else (moment, at, "self")
             ticks.append(runs if is_running else (moment, before, "wait"))
 
-    def _until_given_up(self, node: int, last: int) -> int:
-        """Return when a node ends, or until when a client waited for it, or for what is above it."""
+    def _outlived(self, node: int, moment: int) -> int | None:
+        """Return the root above a node, or its last attempt, where it has an end, and ended before a moment."""
+        root = [node, *self._above(node)][-1]
+        if self._kind(root) == PRODUCER:
+            attempts = [other for other in self._below(root) if self._parents[other] == root]
+            attempts = [other for other in attempts if self._kind(other) == CONSUMER]
+            if not attempts or any(self._read(other)[1] is None for other in attempts):
+                return None
+            root = min((*attempts, root), key=lambda other: (-self._ends[other], other == root, other))
+        if self._tree.is_missing(root) or self._read(root)[1] is None:
+            return None
+        return root if self._ends[root] < moment else None
+
+    def _until_given_up(self, node: int, last: int, root: int | None = None) -> int:
+        """Return when a node ends, or until when a client or a root waited for it, or for what is above it."""
         until = [
-            self._ends[client]
-            for server in (node, *self._above(node))
-            if (client := self._parents[server]) is not None
-            and (self._kind(client), self._kind(server)) == (CLIENT, SERVER)
-            and self._starts[server] < self._ends[client] < self._ends[server] < last
+            self._ends[caller]
+            for called in (node, *self._above(node))
+            for caller in self._callers(called, root)
+            if self._starts[called] < self._ends[caller] < self._ends[called] < last
         ]
         limit, end = min(until, default=last), self._ends[node]
         return limit if self._starts[node] < limit < end < last else end
+
+    def _callers(self, called: int, root: int | None) -> list[int]:
+        """Return whoever waited for a node until it gave up, or until the node had answered."""
+        above = self._above(called)
+        callers = above[:1] if above and (self._kind(above[0]), self._kind(called)) == (CLIENT, SERVER) else []
+        if root is not None and above and self._is_queued(called, above[0]):
+            caller = above[0] if above[0] == root else above[1] if above[1:] else None
+            if caller is not None and (caller == root or self._ends[called] - self._ends[root] <= _LATE):
+                callers = [*callers, caller]
+        return callers
 
     def _kind(self, node: int) -> int | None:
         return None if self._tree.is_missing(node) else self._spans.kind[self._tree.rows[node]]
@@ -116,7 +148,7 @@ class SlowPath:
         above, below = self._parents[node], [other for other in self._below(node) if self._parents[other] == node]
         pairs = [(other, node) for other in below] + ([] if above is None else [(node, above)])
         is_of_serve = any(self._is_queued(*pair) for pair in pairs)
-        return min(25_000, (self._ends[node] - self._starts[node]) // 10) * is_of_serve
+        return min(_LATE, (self._ends[node] - self._starts[node]) // 10) * is_of_serve
 
     def _may_go(self, at: int, node: int) -> bool:
         between = self._above(node)

@@ -1,4 +1,4 @@
-"""The critical path: what a trace's end waited for, followed backwards to its start.
+"""The critical path: what a trace's end and its root's waited for, followed backwards to its start.
 
 driver      ====--------------------------------====
   submit        ==
@@ -23,7 +23,9 @@ From the start of the root to the latest end, each moment is blamed on one span.
    path goes back to that one: the attempt that failed before the next.
 5. A span likely waits for a call that another one submitted, too, as `awaited` finds it; then the path isn't sure. Nor
    is it of a call after which its caller worked on, and of a span that ran while its process had calls on their way.
-6. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
+6. A root that has ended waited for nothing that outlives it: from there on the path is that of the latest end, and up
+   to there its own. A PRODUCER only submits: of that it is so of its last attempt, once all have ended.
+7. Serve's long polls, which a proxy or the controller runs until there is news, take no time unless the trace ends with
    one: nothing waits for them. Nor does who made an actor wait for it to be made again: what was called in it does.
 
 Of several that end together, the one that started first counts. The path knows no more than the spans: what ended in
@@ -49,11 +51,11 @@ from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.tree import ROOT
-from spanview.model.codes import CLIENT, CONSUMER, ERROR, SERVER
+from spanview.model.codes import CLIENT, CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -193,20 +195,22 @@ def paths_in(
     """
     import numpy as np
 
-    settled = _until_given_up(_without_polls(consistent(trees, until), trees, names), trees)
-    lasts, ends_of = np.full(trees.count, ROOT), np.array([*settled.ends, NO_TIME], np.int64)
-    # Of those that end together, the last is the one that started first.
-    by_end = len(settled.ends) - 1 - np.argsort(ends_of[-2::-1], kind="stable")
+    all_settled = _without_polls(consistent(trees, until), trees, names)
+    settled = _until_given_up(all_settled, trees)
+    lasts, by_end = np.full(trees.count, ROOT), _by_end(settled.ends)
     lasts[trees.traces[by_end]] = by_end
-    lasts[ends_of[lasts] == NO_TIME] = ROOT
+    lasts[np.array([*settled.ends, NO_TIME], np.int64)[lasts] == NO_TIME] = ROOT
     by_end = by_end[~np.isin(by_end, _made_again(trees, names))]
-    waited = _waited_for(settled.parents, settled.ends, by_end.tolist())
     awaiting = awaited_elsewhere(trees, trees.tree.parents, names)
-    likely = [*zip(*(column.tolist() for column in awaiting), strict=True)]
-    for node, attempt in likely:
-        insort(waited[node], attempt, key=settled.ends.__getitem__)
+    likely, queued = [*zip(*(column.tolist() for column in awaiting), strict=True)], _queued(trees, names)
+    walk, of_roots, outlived = _Walk(settled, by_end, queued, likely), None, _outlived(settled, trees, lasts)
+    if (are_outlived := outlived != ROOT).any():
+        without = _of_roots(all_settled, trees, outlived, queued)
+        below = _by_end(without.ends)
+        below = below[are_outlived[trees.traces[below]] & np.isin(below, by_end)]
+        of_roots = _Walk(without, below, queued, likely)
     # What is found backwards is turned round at the end.
-    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), waited, _queued(trees, names), tell)
+    *stretches, counts = _stretches(walk, of_roots, lasts, outlived, tell)
     blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in stretches)
     nodes, are_waits = np.divmod(blamed, 2)
     pairs = zip(lasts.tolist(), settled.doubts, strict=True)
@@ -256,19 +260,52 @@ def _until_given_up(settled: ConsistentTraces, trees: Trees) -> ConsistentTraces
     """Let servers and what is below them end with clients that they outlive, where something else outlives them."""
     import numpy as np
 
+    nodes, until = _given_up(settled, trees)
+    lasts = np.full(trees.count, NO_TIME)
+    np.maximum.at(lasts, trees.traces, np.array(settled.ends, np.int64))
+    return _ended_before(settled, nodes, until, lasts[trees.traces])
+
+
+def _of_roots(settled: ConsistentTraces, trees: Trees, outlived: Places, queued: Collection[int]) -> ConsistentTraces:
+    """Return until when what roots waited for is taken to run, where something outlives them.
+
+    What clients gave up ends with these. So does a replica with whoever called it, where that is the root, or where the
+    replica may have closed its span late.
+    """
+    import numpy as np
+
+    ends, parents = np.array(settled.ends, np.int64), np.array(settled.parents, np.int64)
+    replicas = np.array(sorted(queued), np.int64)
+    replicas = replicas[outlived[trees.traces[replicas]] != ROOT]
+    roots, routes = outlived[trees.traces[replicas]], parents[replicas]
+    callers = np.where(routes == roots, routes, parents[routes])
+    are_awaited = (callers == roots) | (ends[replicas] - ends[roots] <= _LATE_NS)
+    nodes, until = _given_up(settled, trees)
+    nodes, until = np.append(nodes, replicas[are_awaited]), np.append(until, ends[callers[are_awaited]])
+    return _ended_before(settled, nodes, until, np.full(len(ends), np.iinfo(np.int64).max))
+
+
+def _given_up(settled: ConsistentTraces, trees: Trees) -> tuple[Places, Places]:
+    """Return servers below clients, and when these ended."""
+    import numpy as np
+
     kinds, parents = trees.of("kind"), np.array(settled.parents, np.int64)
     nodes = np.flatnonzero(kinds == SERVER)
     nodes = nodes[(parents[nodes] >= 0) & (parents[nodes] < len(kinds))]
     nodes = nodes[kinds[parents[nodes]] == CLIENT]
-    if not len(nodes):
-        return settled
-    starts, ends, lasts = np.array(settled.starts), np.array(settled.ends), np.full(trees.count, NO_TIME)
-    np.maximum.at(lasts, trees.traces, ends)
-    lasts = lasts[trees.traces]
-    until = ends[parents[nodes]]
+    return nodes, np.array(settled.ends, np.int64)[parents[nodes]]
+
+
+def _ended_before(settled: ConsistentTraces, nodes: Places, until: Places, lasts: Places) -> ConsistentTraces:
+    """Let nodes, and what is below them, end at some times that they outlive; not what ends last."""
+    import numpy as np
+
+    starts, ends, parents = (np.array(of, np.int64) for of in (settled.starts, settled.ends, settled.parents))
     are_left = (starts[nodes] < until) & (until < ends[nodes]) & (ends[nodes] < lasts[nodes])
+    if not are_left.any():
+        return settled
     limits = np.full(len(ends), np.iinfo(np.int64).max)
-    limits[nodes[are_left]] = until[are_left]
+    np.minimum.at(limits, nodes[are_left], until[are_left])
     below = nodes[are_left]
     while len(below):
         below = np.flatnonzero(np.isin(parents, below))
@@ -326,30 +363,42 @@ def _queued(trees: Trees, names: Interned) -> frozenset[int]:
     return frozenset(nodes[np.isin(of_nodes[parents[nodes]], [*routes])].tolist())
 
 
-def _stretches(
-    traces: ConsistentTraces, lasts: Sequence[int], waited: Mapping[int, list[int]], queued: frozenset[int], tell: Tell
-) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Return the stretches of paths, by where they end, the latest of each first.
+def _by_end(ends: Sequence[int]) -> Places:
+    """Return nodes by end; of those that end together, the last is the one that started first."""
+    import numpy as np
 
-    Args:
-        lasts: The node of each path that ends last; `ROOT` for a path without stretches.
-        waited: The nodes that each node may go back to, by end; they are used up.
+    order: Places = len(ends) - 1 - np.argsort(np.array(ends, np.int64)[::-1], kind="stable")
+    return order
 
-    Returns:
-        Twice the node that is to blame, and one more for a wait; the start; the end; and how many there are before each
-        path, and in all.
-    """
-    parents, starts, ends = traces.parents, traces.starts, traces.ends
-    finished = bytearray(len(parents))
-    replicas: dict[int, int] = {}
-    """By its routing, the replica that was queued since the routing started."""
-    answering = {*queued, *map(parents.__getitem__, queued)}
-    late = {node: min(_LATE_NS, (ends[node] - starts[node]) // 10) for node in answering}
-    blamed, since_ns, until_ns, counts = list[int](), list[int](), list[int](), [0]
-    for last in lasts:
-        tell(len(counts) / len(lasts))
-        node, came_from, time = last, last, NO_TIME if last == ROOT else ends[last]
-        while node != ROOT:
+
+class _Walk:
+    """The way back through traces: until when their spans ran, and where each goes back to."""
+
+    def __init__(
+        self,
+        traces: ConsistentTraces,
+        by_end: Places,
+        queued: frozenset[int],
+        likely: Iterable[tuple[int, int]],
+    ) -> None:
+        """Take the nodes that are gone back to, by end, which are replicas, and which likely awaited others'."""
+        self.ends = traces.ends
+        self._parents, self._starts, self._queued = traces.parents, traces.starts, queued
+        self._waited = _waited_for(traces.parents, traces.ends, by_end.tolist())
+        for node, attempt in likely:
+            insort(self._waited[node], attempt, key=traces.ends.__getitem__)
+        self._finished = bytearray(len(traces.parents))
+        self._replicas: dict[int, int] = {}
+        """By its routing, the replica that was queued since the routing started."""
+        answering = {*queued, *map(traces.parents.__getitem__, queued)}
+        self._late = {node: min(_LATE_NS, (self.ends[node] - traces.starts[node]) // 10) for node in answering}
+
+    def add(self, last: int, first_ns: int, blamed: list[int], since_ns: list[int], until_ns: list[int]) -> None:
+        """Add the stretches of a path from the end of a node back to a time, or its start, the latest first."""
+        parents, starts, ends, waited, late = self._parents, self._starts, self.ends, self._waited, self._late
+        finished, queued, replicas = self._finished, self._queued, self._replicas
+        node, came_from, time = last, last, ends[last]
+        while node != ROOT and time > first_ns:
             goes_to, since, end = parents[node], starts[node], ends[node]
             below = waited.get(node, _NOBODY)
             while below and ends[below[-1]] > since:
@@ -362,6 +411,7 @@ def _stretches(
                 finished[node] = True
                 if node in queued:
                     replicas[goes_to] = node
+            since = max(since, first_ns)
             if time > end:
                 idle = max(since, end)
                 if time > idle:
@@ -379,8 +429,60 @@ def _stretches(
                     since_ns.append(since)
                     until_ns.append(time)
             node, came_from, time = goes_to, node, since
-        counts.append(len(blamed))
-    return blamed, since_ns, until_ns, counts
+
+
+def _stretches(
+    walk: _Walk, of_roots: _Walk | None, lasts: Places, outlived: Places, tell: Tell
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return the stretches of paths, by where they end, the latest of each first.
+
+    Args:
+        of_roots: The way back through what roots waited for that something outlives.
+        lasts: The node of each path that ends last; `ROOT` for a path without stretches.
+        outlived: The root of each path that it outlives; `ROOT` for none.
+
+    Returns:
+        Twice the node that is to blame, and one more for a wait; the start; the end; and how many there are before each
+        path, and in all.
+    """
+    stretches, counts = (list[int](), list[int](), list[int]()), [0]
+    for last, root in zip(lasts[::-1].tolist(), outlived[::-1].tolist(), strict=True):
+        tell(len(counts) / len(lasts))
+        if last != ROOT:
+            walk.add(last, NO_TIME if root == ROOT else walk.ends[root], *stretches)
+        if of_roots is not None and root != ROOT:
+            of_roots.add(root, NO_TIME, *stretches)
+        counts.append(len(stretches[0]))
+    return (*stretches, counts)
+
+
+def _outlived(settled: ConsistentTraces, trees: Trees, lasts: Places) -> Places:
+    """Return for each trace the root above its last node, where it has an end that is earlier; `ROOT` for none.
+
+    Of a root that submits it is the last attempt, where that ended after it.
+    """
+    import numpy as np
+
+    count, kinds, has_no_end = len(trees.tree.rows), trees.of("kind"), trees.of("end_ns") == NO_TIME
+    parents, ends = np.array([*settled.parents, ROOT], np.int64), np.array([*settled.ends, NO_TIME], np.int64)
+    tops = lasts.copy()
+    while (below := np.flatnonzero(parents[tops] != ROOT)).size:
+        tops[below] = parents[tops[below]]
+    tops[tops >= count] = ROOT
+    submits = np.flatnonzero(tops != ROOT)
+    submits = submits[kinds[tops[submits]] == PRODUCER]
+    if len(submits):
+        attempts = _by_end(settled.ends)
+        attempts = attempts[attempts < count]
+        attempts = attempts[(kinds[attempts] == CONSUMER) & np.isin(parents[attempts], tops[submits])]
+        latest = np.full(len(parents), ROOT)
+        latest[parents[attempts]] = attempts
+        latest[parents[attempts[has_no_end[attempts]]]] = ROOT
+        latest, of_submits = latest[tops[submits]], tops[submits]
+        tops[submits] = np.where((latest == ROOT) | (ends[latest] >= ends[of_submits]), latest, of_submits)
+    some = tops[tops != ROOT]
+    tops[tops != ROOT] = np.where(has_no_end[some] | (ends[some] == ends[lasts[tops != ROOT]]), ROOT, some)
+    return tops
 
 
 def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[int]) -> defaultdict[int, list[int]]:

@@ -111,7 +111,7 @@ class Trace:
         return "\n".join(trace_lines(self._store, self._number, self._view.views.known, unended))
 
     def critical_path(self) -> list[PathSection]:
-        """Return what its end waited for, by time, without a gap; empty where no span has a time.
+        """Return what the ends of its root, and of it, waited for, by time, without a gap; empty without any times.
 
         What isn't sure about it is said in `answer().doubts`.
         """

@@ -21,7 +21,7 @@ from heapq import nlargest
 from itertools import islice, pairwise
 from operator import attrgetter
 from time import time_ns
-from typing import TYPE_CHECKING, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -277,6 +277,16 @@ def explanation_table(store: Store) -> Table[Statement]:
     )
 
 
+class _RootEnded(NamedTuple):
+    """When a root had ended that a trace outlives, and what is said of that; empty where it doesn't."""
+
+    ns: int = NO_TIME
+    text: str = ""
+    """Behind how long the trace took."""
+    after: str = ""
+    """Of what came later."""
+
+
 class _Explanation:
     """What can be said of some traces."""
 
@@ -388,6 +398,7 @@ class _Explanation:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
             (longest,) = as_far_as_known([longest], typical.slowest_end)
+            longest += self._root_ended(trace, typical.slowest.total_ns).text
             whose = "" if len(others or traces) == len(traces) else " of the program"
             whose = (
                 " with a root" if whose and all(root_of[trace] == NO_ROW for trace in {*traces} - {*others}) else whose
@@ -627,10 +638,8 @@ class _Explanation:
         if not text:
             return
         (text,) = as_far_as_known([text], open_end_of(unended, store.trace_table.end_ns[trace]))
-        if root != NO_ROW and self._spans.kind[root] != PRODUCER and self._spans.end_ns[root] != NO_TIME:
-            lasted = self._spans.end_ns[root] - self._spans.start_ns[root]
-            if answer.total_ns - lasted > _LEAST_SHARE * answer.total_ns:
-                text += f"; {self._short(self._texts[self._spans.name[root]])} itself ended after {duration(lasted)}"
+        ended = self._root_ended(trace, answer.total_ns)
+        text += ended.text
         is_unsure = answer.doubts or not self._lack_replicas.isdisjoint(tree.rows)
         is_unsure = is_unsure or self._lead_through_cancelled(tree, until)
         sure = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
@@ -638,7 +647,7 @@ class _Explanation:
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
         if not self._requests:
             yield from self._of_requests(_MOST_OF_TIME, only_unbegun=True)
-        yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace])
+        yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace], ended)
 
     def _of_request(self, trace: int) -> Iterator[Statement]:
         """Yield the same of one request of Serve, which is a part of a trace."""
@@ -672,7 +681,30 @@ class _Explanation:
         ns = sum(stretch.ns for stretch in stretches if stretch.row in within)
         return ns >= _LEAST_SHARE * sum(stretch.ns for stretch in stretches)
 
-    def _stretches(self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int) -> Iterator[Statement]:
+    def _root_ended(self, trace: int, total_ns: int) -> _RootEnded:
+        """Return when the root of a trace ended, or the call that it submits, where that is well before the trace."""
+        root, begin = self._store.trace_table.root_row[trace], self._store.trace_table.start_ns[trace]
+        if root == NO_ROW:
+            return _RootEnded()
+        rows = self._known.calls.attempts_of(root) if self._spans.kind[root] == PRODUCER else [root]
+        ends = [self._spans.end_ns[row] for row in rows]
+        ended_ns = NO_TIME if NO_TIME in ends else max(ends, default=NO_TIME)
+        if ended_ns == NO_TIME or total_ns - (ended_ns - begin) < _LEAST_SHARE * total_ns:
+            return _RootEnded()
+        name = self._who(root)
+        return _RootEnded(
+            ended_ns, f"; {name} itself ended after {duration(ended_ns - begin)}", f", after {name} had ended"
+        )
+
+    def _stretches(
+        self,
+        tree: TraceTree,
+        until: Mapping[int, int],
+        sure: Certainty,
+        begin: int,
+        ended: _RootEnded | None = None,
+    ) -> Iterator[Statement]:
+        """Yield the longest stretches of a path by time."""
         stretches = stretches_of(self._store, tree, until)
         whole, told = sum(stretch.ns for stretch in stretches), {span.told_ns for span in self._unended.values()}
         within = self._within_cancelled(tree)
@@ -693,6 +725,7 @@ class _Explanation:
                 doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
             certainty = Certainty.LIKELY if doubt else certainty
             text += f" ({sanitise(doubt, _MAX_MESSAGE)})" if doubt else ""
+            text += ended.after if ended is not None and stretch.start_ns >= ended.ns else ""
             bound = "at most " if unended is not None and unended.is_told else ""
             if stretch.doing in {Doing.WAITING, Doing.RETRYING}:
                 bound = "at least " if stretch.start_ns in told else ""

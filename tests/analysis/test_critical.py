@@ -23,6 +23,7 @@ from spanview.analysis.genai.requests import model_calls
 from spanview.analysis.ray.waits import wait_of
 from spanview.index.table import Interned, SpanTable
 from spanview.index.tree import TraceTree
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
 
@@ -78,8 +79,10 @@ DRAWINGS = [
         "a 0-40\n  p 4-6\n    c 16-36\n      i 22-30\n  q 8-10\n    d 12-21",
         "a0-4 p4-6 ~c6-16 c16-22 i22-30 c30-36 a36-40",
     ),
-    # Nobody waits for a task: the trace ends with it.
-    ("a 0-5\n  p 1-2\n    c 8-12", "a0-1 p1-2 ~c2-8 c8-12"),
+    # Nobody waits for a task: the trace ends with it, and its root had ended before.
+    ("a 0-5\n  p 1-2\n    c 8-12", "a0-1 p1-2 a2-5 ~c5-8 c8-12"),
+    ("a 0-9\n  b 2-4\n  p 1-2\n    c 5-12\n      d 10-11", "a0-1 p1-2 b2-4 a4-9 c9-10 d10-11 c11-12"),
+    ("a 0-9\n  b 2-4\n  p 1-2\n    c 5-12\n      d 6-11", "a0-1 p1-2 b2-4 a4-9 d9-11 c11-12"),
     # A replica outlives the span that routed to it.
     ("a 0-20\n  r 1-6\n    s 4-18", "a0-1 r1-4 s4-18 a18-20"),
     # One of Ray Serve's is queued from the start of its routing, without what else was done for that.
@@ -291,10 +294,28 @@ def test_names_are_tested_by_functions_that_stay(monkeypatch: pytest.MonkeyPatch
     assert rounds[0] == rounds[1] != []
 
 
+@pytest.mark.parametrize(
+    ("attempts", "expected"),
+    [
+        ("c 3-10\n    d 4-5\n      e 8-20", "p0-1 ~c1-3 c3-4 d4-5 c5-10 e10-20"),
+        ("c 3-4\n  c 6-10\n    d 7-8\n      e 8-20", "p0-1 ~c1-3 c3-4 ~c4-6 c6-7 d7-8 c8-10 e10-20"),
+        ("c 3-?\n  c 6-10\n    d 7-8\n      e 8-20", "p0-1 ~c1-3 ~c3-6 c6-7 d7-8 e8-20"),
+        ("e 8-20", "p0-1 ~e1-8 e8-20"),
+    ],
+)
+def test_a_call_that_is_the_root_ends_with_its_last_attempt(attempts: str, expected: str) -> None:
+    """It waited for nothing that outlives that; while one has no end, nobody knows when that was."""
+    kinds = dict.fromkeys("pd", "SpanKind.PRODUCER") | dict.fromkeys("ce", "SpanKind.CONSUMER")
+    documents = Builder().draw(f"p 0-1\n  {attempts}")
+    store = store_of(*[one | {"kind": kinds[one["name"]]} for one in documents])
+    assert written(store, path_of(store)) == expected
+    check(store, 0, path_of(store))
+
+
 def test_a_client_that_gave_up_waited_for_its_server() -> None:
-    """Until then, and not what came after it; what the trace ends with is waited for whatever gave up."""
-    build = Builder()
-    for last, path in ((60, "a0-1 c1-2 s2-5 d5-20 a20-25 b25-50 a50-60"), (35, "a0-1 c1-2 s2-5 d5-38 s38-40")):
+    """Until then, and not what came after it, but for what went on after the root had ended."""
+    build, own = Builder(), "a0-1 c1-2 s2-5 d5-20 a20-25"
+    for last, path in ((60, f"{own} b25-50 a50-60"), (35, f"{own} b25-35 d35-38 s38-40")):
         documents = build.draw(f"a 0-{last}\n  c 1-20\n    s 2-40\n      d 5-38\n  b 25-{min(50, last)}")
         kinds = {"c": "SpanKind.CLIENT", "s": "SpanKind.SERVER"}
         store = store_of(*[one | {"kind": kinds.get(one["name"], one["kind"])} for one in documents])
@@ -339,17 +360,38 @@ def check(store: Store, trace: int, path: CriticalPath) -> None:
 @settings(max_examples=300, deadline=None)
 @given(whole_traces(most=20))
 def test_leads_from_the_root_to_the_latest_end(documents: list[Document]) -> None:
-    """A path is as long as its trace; a wait is no longer than the call's, and of a lone attempt the same."""
+    """A path is as long as its trace; a wait is no longer than the call's, and of a lone attempt the same.
+
+    After the root has ended, it is what is left of it then.
+    """
     store = store_of(*documents)
     tree, spans, path = store.tree(0), store.spans, path_of(store)
     assert length_of(path) == store.trace_table.end_ns[0] - store.trace_table.start_ns[0]
     for node, waited in sums_of(path, Blame.WAIT).items():
         parent = tree.parents[node]
+        wait_ns = wait_of(store, tree, node) or 0
         since_ns = spans.start_ns[tree.rows[node]] - spans.end_ns[tree.rows[parent]]
         assert waited <= since_ns
         if tree.children(parent) == [node]:
-            assert waited == since_ns
-            assert wait_of(store, tree, node) in (0, waited)
+            assert waited == after_root(store, tree, node, since_ns)
+            assert not wait_ns or waited == after_root(store, tree, node, wait_ns)
+
+
+def after_root(store: Store, tree: TraceTree, node: int, wait_ns: int) -> int:
+    """Return what is left of a wait when the root, or the call that it submits, has ended, if it has before that."""
+    spans, root = store.spans, tree.roots[0]
+    if tree.is_missing(root):
+        return wait_ns
+    below = [tree.rows[child] for child in tree.children(root)]
+    attempts = [row for row in below if spans.kind[row] == CONSUMER]
+    are_own = [tree.rows[root]]
+    if spans.kind[tree.rows[root]] == PRODUCER:
+        are_own = [*are_own, *attempts] if attempts else []
+    ends, start_ns = [spans.end_ns[row] for row in are_own], spans.start_ns[tree.rows[node]]
+    ended_ns = NO_TIME if NO_TIME in ends else max(ends, default=NO_TIME)
+    if not NO_TIME < ended_ns < start_ns:
+        return wait_ns
+    return min(wait_ns, start_ns - ended_ns)
 
 
 @settings(max_examples=300, deadline=None)
@@ -412,7 +454,7 @@ def test_recorded_waits_are_waits(folder: str) -> None:
                 # The worker was killed, and its wait is known from what it had done.
                 assert path.reason
             elif len(tree.children(tree.parents[node])) == 1:
-                assert waited == wait_of(store, tree, node)
+                assert waited == after_root(store, tree, node, wait_of(store, tree, node) or 0)
         if len(tree) == 2 and wait_of(store, tree, 1):
             assert [part.kind for part in path.segments] == [Blame.SELF, Blame.WAIT, Blame.SELF]
             assert [part.node for part in path.segments] == [0, 1, 1]
@@ -457,6 +499,7 @@ def test_very_deep(times: Callable[[int], tuple[int, int]], segments: int) -> No
         spans.parent_id.append(at)
         spans.start_ns.append(start)
         spans.end_ns.append(end)
+        spans.kind.append(PRODUCER)
     tree = TraceTree(spans, range(DEEP), lambda row: ("", 0, row))
     path = critical_path(tree, Interned())
     assert (len(path.segments), path.reason) == (segments, "")

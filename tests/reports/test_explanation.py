@@ -1335,12 +1335,27 @@ def test_a_call_that_waits_has_not_been_seen_to_run_yet(tmp_path: Path) -> None:
     assert said.endswith("f not yet seen to run")
 
 
-@pytest.mark.parametrize(("end", "said"), [(1_500, "; root itself ended after 100 µs"), (101, "")])
-def test_what_outlives_its_root(tmp_path: Path, end: int, said: str) -> None:
-    """As what a request starts in the background: the request didn't take that long."""
-    folder = folder_of(tmp_path, Builder().draw(f"root 0-100\n  send 10-{end}"))
-    first = texts(explained(folder), "time")[0]
-    assert first.endswith(f" in root{said}")
+@pytest.mark.parametrize("end", [1_500, 101])
+def test_what_outlives_its_root(tmp_path: Path, end: int) -> None:
+    """As what a request starts in the background: the request didn't take that long, and didn't wait for it."""
+    folder = folder_of(tmp_path, Builder().draw(f"root 0-100\n  read 1-90\n  send 10-{end}"))
+    first, *others = texts(explained(folder), "time")
+    if end == 101:
+        assert first == "101 µs = 89 µs in read + 11 µs in root + 1 µs in send"
+        assert others == ["at +1 µs: 89 µs in read", "at +90 µs: 10 µs in root"]
+    else:
+        assert first.endswith("; root itself ended after 100 µs")
+        assert others == ["at +1 µs: 89 µs in read", "at +100 µs: 1.40 ms in send, after root had ended"]
+
+
+def test_what_outlives_a_call_that_is_the_root(tmp_path: Path) -> None:
+    """It ends with its last attempt."""
+    kinds = {"f ray.remote": "PRODUCER", "f ray.remote_worker": "CONSUMER"}
+    drawn = Builder().draw("f ray.remote 0-10\n  f ray.remote_worker 20-100\n    send 30-500")
+    documents = [one | {"kind": f"SpanKind.{kinds.get(one['name'], 'INTERNAL')}"} for one in drawn]
+    first, *_, last = texts(explained(folder_of(tmp_path, documents)), "time")
+    assert first.endswith("; f itself ended after 100 µs")
+    assert last == "at +100 µs: 400 µs running send, after f had ended"
 
 
 def test_what_a_dead_actor_took_with_it_is_not_tried_again(tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ _LEAST_USUAL: Final = 5
 """Spans of a name from which on something is usual for it."""
 _GIVEN_UP: Final = frozenset(("408", "499"))
 """The status of a request for which Serve's time was over, and of one whose client has left."""
-_BROKEN: Final = "500"
-"""Of one that failed at its replica; what no replica takes has another."""
+_REFUSED: Final = "503"
+"""Of one that no replica takes."""
 _UNUSUAL_TIMES: Final = 3
 """As many times the median are unusual."""
 _MOST_FAILING: Final = 60
@@ -240,8 +240,9 @@ def _exception_of(span: Span) -> tuple[str, str, str]:
 
 
 def _lacks_replica(request: Request) -> bool:
-    """Tell whether a request was sent to a replica, and failed, and no span of the replica is there."""
-    return request.key.status == _BROKEN and Part.ROUTE in request.parts and Part.REPLICA not in request.parts
+    """Tell whether a request was routed, and no span of a replica is there, though none may have refused it."""
+    is_over = request.total_ns is not None and request.key.status != _REFUSED
+    return is_over and Part.ROUTE in request.parts and Part.REPLICA not in request.parts
 
 
 def _as_sure_as_it_says(said: Statement) -> Statement:
@@ -407,9 +408,9 @@ class _Explanation:
             which = "the only trace" if typical.traces == 1 else f"the slowest of {count(typical.traces, 'trace')}"
             whose += " as far as is known" * typical.may_be_slower
             lead = f"{which}{whose}, {self._name_of_trace(trace)}: "
-            is_unsure = typical.slowest.doubts or self._lead_through_cancelled(
-                self._store.tree(trace), known_until(self._unended)
-            )
+            tree = self._store.tree(trace)
+            is_unsure = typical.slowest.doubts or not self._lack_replicas.isdisjoint(tree.rows)
+            is_unsure = is_unsure or self._lead_through_cancelled(tree, known_until(self._unended))
             doubts = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
@@ -466,9 +467,11 @@ class _Explanation:
 
     @cached_property
     def _lack_replicas(self) -> frozenset[int]:
-        """The spans of requests whose replica's span may be lost, by row: how long that took nobody knows."""
-        lost = filter(_lacks_replica, self._served)
-        return frozenset(row for request in lost for row in request.rows)
+        """The spans of requests whose replica's span may be lost, and of who called: nobody knows what took so long."""
+        lost = [one for one in self._served if _lacks_replica(one) and not self._given_up_unbegun(one)]
+        forest = forest_of(self._store, {self._spans.trace[one.rows[0]] for one in lost})
+        above = forest.parents[np.isin(forest.rows, [one.rows[0] for one in lost])]
+        return frozenset((*(row for one in lost for row in one.rows), *forest.rows[above[above >= 0]].tolist()))
 
     @cached_property
     def _broken_off(self) -> Mapping[int, Failure]:
@@ -543,9 +546,9 @@ class _Explanation:
                 which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
                 in_queue = f"likely in the queue for {duration(sum(unbegun))}"
                 unbegun_text += f"; no replica is seen to have begun {which}, {in_queue}"
-            if lost := sum(map(_lacks_replica, group.requests if is_seen else ())):
+            if lost := sum(map(_lacks_replica, group.requests)) - len(unbegun):
                 which = "it has" if group.count == 1 else f"{lost:,} of them {'has' if lost == 1 else 'have'}"
-                unbegun_text += f"; {which} no span of a replica, which may be lost"
+                unbegun_text += f"; {which} no span of a replica: lost, elsewhere, or never begun"
             if unbegun_text or not only_unbegun:
                 more, text = "stats --by serve-request", text + unbegun_text
                 yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
@@ -720,7 +723,7 @@ class _Explanation:
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
             certainty = certainty if unended is None else Certainty.LIKELY
-            doubt = stretch.doubt or ("its replica's span may be lost" if stretch.row in self._lack_replicas else "")
+            doubt = stretch.doubt or ("a replica's span may be lost" if stretch.row in self._lack_replicas else "")
             if not doubt and stretch.row in within:
                 doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
             certainty = Certainty.LIKELY if doubt else certainty

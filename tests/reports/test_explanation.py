@@ -491,7 +491,7 @@ def test_how_long_a_replica_took_that_was_lost_nobody_knows(tmp_path: Path, *, i
     rows = [row for row in explained(folder, "--trace", f"{9:032x}")["rows"] if row["topic"] == "time"]
     said = [row for row in rows if " in proxy_http_request App GET /" in row["text"]]
     assert not is_lost or {row["certainty"] for row in said} == {"likely"}
-    assert any(row["text"].endswith("(its replica's span may be lost)") for row in said) is is_lost
+    assert any(row["text"].endswith("(a replica's span may be lost)") for row in said) is is_lost
 
 
 @pytest.mark.parametrize("ended_by", ["KeyboardInterrupt", "SystemExit: 3"])
@@ -754,7 +754,8 @@ def test_what_took_long_as_the_first_of_its_process(tmp_path: Path, in_each: lis
 
 
 _UNBEGUN: Final = "; no replica is seen to have begun 1 of them, likely in the queue for 5 ms"
-_LOST: Final = "; 1 of them has no span of a replica, which may be lost"
+_LOST: Final = "; 1 of them has no span of a replica: lost, elsewhere, or never begun"
+_NONE_SEEN: Final = _LOST.replace("1 of them has", "2 of them have")
 
 
 @pytest.mark.parametrize(
@@ -762,15 +763,15 @@ _LOST: Final = "; 1 of them has no span of a replica, which may be lost"
     [
         (408, True, _UNBEGUN),
         (499, True, _UNBEGUN),
-        (200, True, ""),
-        (408, False, ""),
+        (200, True, _LOST),
+        (408, False, _NONE_SEEN),
         (500, True, _LOST),
-        (500, False, ""),
+        (500, False, _NONE_SEEN),
         (503, True, ""),
     ],
 )
 def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, said: str, *, is_seen: bool) -> None:
-    """It was in the queue until it was given up, or its replica died; of files without replicas nobody knows."""
+    """It was in the queue until it was given up, or its replica died, or that's file isn't there."""
     build, own = Builder(), {"app": "shop", "deployment": "Cart"}
     spans = list[Any]()
     for trace, lasted in enumerate((5_000, 40), 1):
@@ -781,7 +782,7 @@ def test_a_request_that_no_replica_has_begun(tmp_path: Path, status: int, said: 
     (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of([*spans, *[replica] * is_seen]))
     document = explained(str(tmp_path), "--by", "serve")
     (row,) = (row for row in document["rows"] if "2 requests" in row["text"])
-    assert [text for text in (_UNBEGUN, _LOST) if row["text"].endswith(text)] == [said] * bool(said)
+    assert [text for text in (_UNBEGUN, _LOST, _NONE_SEEN) if row["text"].endswith(text)] == [said] * bool(said)
     assert row["certainty"] == ("likely" if said == _UNBEGUN else "certain")
 
 

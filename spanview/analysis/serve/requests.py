@@ -380,7 +380,10 @@ def _request(
         method=_first([proxy], "request_method", "http.method", "rpc.method")
         or _first([replica], "http.method")
         or _first([replica, route], "call_method", "rpc.method"),
-        status=_first(outward, HTTP_STATUS, GRPC_STATUS) or word or "",
+        # The code of a routing alone may be that of another request, which the caller had by then answered.
+        status=_first([] if is_nested and Part.REPLICA not in chain else outward, HTTP_STATUS, GRPC_STATUS)
+        or word
+        or "",
     )
     return Request(
         rows=tuple(chain[part] for part in parts),

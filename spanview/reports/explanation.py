@@ -434,8 +434,16 @@ class _Explanation:
         calls, statuses = self._own_calls, copy_of(self._spans.status)
         failed = calls.last_attempts[statuses[calls.last_attempts] == ERROR]
         left_out = exits_among(self._store, failed.tolist()) | calls.tried_again | calls.withdrawn
-        refused = statuses[calls.rows[calls.counts == 0]] == ERROR
-        return int((~np.isin(failed, [*left_out])).sum() + refused.sum())
+        alone = calls.rows[calls.counts == 0]
+        refused = {*alone[statuses[alone] == ERROR].tolist()} - self._not_calls
+        return int((~np.isin(failed, [*left_out])).sum()) + len(refused)
+
+    @cached_property
+    def _not_calls(self) -> frozenset[int]:
+        """The spans with an error that aren't calls, by row: `get_if_exists` found an actor that was just made."""
+        alone = self._calls.rows[self._calls.counts == 0]
+        failed = alone[values_at(self._spans.status, alone) == ERROR].tolist()
+        return frozenset(row for row, why in self._known.reasons_among(failed).items() if not why.is_call)
 
     @cached_property
     def _by_status(self) -> Mapping[int, SilentFailure]:
@@ -506,7 +514,8 @@ class _Explanation:
             have_run = np.asarray(indices)[counts[indices] > 0]
             without_end = ends[calls.attempts[calls.firsts[have_run + 1] - 1]].tolist().count(NO_TIME)
             lacking = [f"what {without_end:,} without an end ran"] if without_end else []
-            lacking += [f"what became of {function.no_attempt:,} without an attempt"] if function.no_attempt else []
+            without = function.no_attempt + function.untraced
+            lacking += [f"what {without:,} without an attempt took"] if without else []
             if lacking:
                 text += f"; {' and '.join(lacking)} isn't counted"
             sure = all(kind.is_sure(is_certain=part.is_certain) for kind, part in function.wait_parts)
@@ -880,9 +889,9 @@ class _Explanation:
 
     def _failed(self) -> Iterator[Statement]:
         """Yield what was raised, and how often; the newest traces first, as far as so many are looked at."""
-        rows = failed_rows(self._store, self._traces)
+        rows = [row for row in failed_rows(self._store, self._traces).tolist() if row not in self._not_calls]
         by_trace = defaultdict[int, list[int]](list)
-        for row in (*filter(self._is_asked, rows.tolist()), *self._broken_off):
+        for row in (*filter(self._is_asked, rows), *self._broken_off):
             by_trace[self._spans.trace[row]].append(row)
         newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
         groups = defaultdict[tuple[int, str, str, bool], dict[int, str]](dict)
@@ -1183,11 +1192,12 @@ class _Explanation:
             yield Statement(Topic.MISSING, f"data that can't be read: {first}{more}", "check", severity=bad[0].severity)
 
     def _says_nothing(self, finding: Finding, asked: Store) -> bool:
-        """Return whether a finding in some traces alone is none: as where others show that calls have failed."""
-        if finding.kind is not Kind.NO_ATTEMPT:
+        """Return whether a finding in some traces alone is none: as where others show what became of calls."""
+        if finding.kind not in {Kind.NO_ATTEMPT, Kind.UNTRACED}:
             return finding.kind is Kind.SAMPLING
-        failed = {_ids(self._store, row) for row, why in self._known.reasons.items() if why.has_failed}
-        return {_ids(asked, row) for row in finding.rows} <= failed
+        reasons = self._known.reasons.items()
+        said = {_ids(self._store, row) for row, why in reasons if why.has_failed or not why.is_call}
+        return {_ids(asked, row) for row in finding.rows} <= said
 
     @cached_property
     def _growing(self) -> frozenset[int]:

@@ -1717,3 +1717,41 @@ def test_what_failed_is_said_of_calls_and_requests_too(tmp_path: Path) -> None:
 
 
 _HERE: Final = {"host.name": platform.node(), "process.pid": os.getpid()}
+
+
+def test_who_lost_a_race_for_an_actor_did_not_fail(tmp_path: Path) -> None:
+    """`get_if_exists` found the actor that another caller had just made, and the call above returned it."""
+    build, spans = Builder(), list[Any]()
+    for trace in (1, 2):
+        about: dict[str, Any] = {"trace": trace, "kind": "PRODUCER", "attributes": {"ray.actor_id": "5a" * 16}}
+        spans.append(build.span("A.__init__ ray.remote", span=1, start=trace, duration=50, **about))
+        failed = {"status": {"status_code": "ERROR", "description": "ActorAlreadyExistsError"}} if trace == 2 else {}
+        spans.append(
+            build.span("A.__init__ ray.remote", span=2, parent=1, start=trace + 5, duration=5, **about) | failed
+        )
+    made: dict[str, Any] = {"kind": "CONSUMER", "attributes": {"ray.actor_id": "5a" * 16}}
+    spans.append(build.span("A.__init__ ray.remote_worker", span=3, parent=2, start=20, duration=9, **made))
+    document = explained(folder_of(tmp_path, spans))
+    (about_all,) = texts(document, "about")
+    assert about_all.endswith("; 1 span failed")
+    assert texts(document, "failed") == []
+
+
+def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path) -> None:
+    """Where others of its function have attempts here, tracing doesn't skip it: its file is missing, or cut."""
+    build, tasks = Builder(), [f"3{number}" * 8 + "0a" * 16 for number in (1, 2)]
+    spans, lines = list[Any](), b""
+    for trace, task in enumerate(tasks, 1):
+        named = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24, "ray.remote": "function"}
+        about: dict[str, Any] = {"trace": trace, "attributes": named}
+        spans.append(build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", **about))
+        if trace == 1:
+            ran: dict[str, Any] = {"parent": 1, "start": 20, "duration": 30, "kind": "CONSUMER"}
+            spans.append(build.span("f ray.remote_worker", span=2, **ran, **about))
+        lines += line_of(task, {state: EPOCH_NS + 9_000 + int(state) * 1_000 for state in ("1", "2", "5", "8", "11")})
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
+    document = explained(folder_of(tmp_path, spans))
+    (unseen,) = texts(document, "unseen")
+    assert unseen == "1 of 2 calls has no attempt: finished, as Ray says; its span is lost, or in another file (f)"
+    (of_calls,) = (text for text in texts(document, "time") if text.startswith("2 calls of f"))
+    assert of_calls.endswith("; what 1 without an attempt took isn't counted")

@@ -127,7 +127,9 @@ def untraced(facts: Facts) -> Finding | None:
     (first, _), *others = functions.most_common()
     more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""
     calls, has = number(len(rows), "call", "calls"), "has" if len(rows) == 1 else "have"
-    detail = f"{calls} of {first}{more} {has} no attempt, likely because Ray's tracing skips it."
+    detail = (
+        f"{calls} of {first}{more} {has} no attempt, likely because Ray's tracing skips {'them' if others else 'it'}."
+    )
     finding = facts.of_spans(Kind.UNTRACED, rows, detail)
     is_by_own_hook = "ray.session" in facts.store.span(rows[0]).resource.attributes
     return replace(finding, known_advice=_TRACED_BY_SERVE) if is_by_own_hook else finding

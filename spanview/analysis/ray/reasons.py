@@ -269,7 +269,8 @@ class _Reasons:
         unexplained = {*calls.without_attempt}
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
         for row in unexplained - self.answers.keys():
-            open_why = self._of_ray(row) or Why(Reason.UNKNOWN, f"it {OPEN_TEXT}", may_run=True)
+            call = _CallWithoutAttempt(row, store.names.texts[store.spans.name[row]].removesuffix(SUBMITTED), "")
+            open_why = self._of_ray(call) or Why(Reason.UNKNOWN, f"it {OPEN_TEXT}", may_run=True)
             self.answers[row] = self._of_submission(row) or open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
@@ -427,7 +428,7 @@ class _Reasons:
             return _EXISTING
         if (why := self._of_submission(call.row)) is not None:
             return why
-        told = self._of_ray(call.row)
+        told = self._of_ray(call)
         if told is not None and not told.may_run:
             return told
         actor = self._actors.get(call.actor)
@@ -446,13 +447,16 @@ class _Reasons:
             return _NOT_SUBMITTED
         return _SUBMITTING if is_submitting(self._store, row) else None
 
-    def _of_ray(self, row: int) -> Why | None:
-        """Return what Ray itself says of a call; None where it says nothing, or only that the call finished."""
-        told = self._told.get(row)
+    def _of_ray(self, call: _CallWithoutAttempt) -> Why | None:
+        """Return what Ray itself says of a call; None where it says nothing."""
+        told = self._told.get(call.row)
         if told is None:
             return None
         if told.outcome is CallOutcome.FINISHED and not told.was_sent:
             brief = "finished, as Ray says, which doesn't say that it ran"
+            return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
+        if told.outcome is CallOutcome.FINISHED and self._leaves_attempts(call):
+            brief = "finished, as Ray says; its span is lost, or in another file"
             return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
         if told.outcome is CallOutcome.FINISHED:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
@@ -462,7 +466,7 @@ class _Reasons:
             brief = told.text if is_more else ""
             said, cause = told.as_ray_says, ""
             if told.text.startswith(NOT_MADE):
-                _, cause = lives_of_actor(self._store, self._actor_of(row))
+                _, cause = lives_of_actor(self._store, self._actor_of(call.row))
             said = said.replace(NOT_MADE, f"{NOT_MADE} ({cause})", 1) if cause else said
             return Why(told.outcome, said, Certainty.CERTAIN, brief=brief, was_sent=told.was_sent)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"

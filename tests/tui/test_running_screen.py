@@ -122,13 +122,19 @@ async def test_the_reason_of_what_was_lost_is_that_of_all(host: FakeHost) -> Non
         Builder().span("other", trace=5, span=50, start=9, duration=None, resource={**OF_SEVEN, "process.pid": 8}),
         path="spans/here-8-1700000000000.started.jsonl",
     )
-    async with looking_at(data=data, size=(120, 30)) as look:
-        await look.tell(FOLLOWING)
-        await look.press("J")
-        await look.until_shown("3 running")
-        host.end({7, 8})
-        await look.until_shown("other and 2 other spans were lost")
-        assert "were lost:" not in look.text
+    # That processes are asked just between the ends of two is possible, and rare.
+    for _ in range(3):
+        host.alive.update({7, 8})
+        async with looking_at(data=data, size=(120, 30)) as look:
+            await look.tell(FOLLOWING)
+            await look.press("J")
+            await look.until_shown("3 running")
+            host.end({7, 8})
+            await look.until(lambda: " lost" in look.text)
+            if "other and 2 other spans were lost" in look.text:
+                assert "were lost:" not in look.text
+                return
+    pytest.fail("those that ended together are never said to be lost together")
 
 
 async def test_an_explanation_holds_while_no_span_comes(host: FakeHost) -> None:

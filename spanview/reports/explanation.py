@@ -671,7 +671,9 @@ class _Explanation:
         yield Statement(Topic.ABOUT, text, f"tree --trace {self._id(trace)}", trace=trace, row=row)
         yield from self._of_requests(_MOST_OF_TIME)
         sure = Certainty.CERTAIN if self._rows.isdisjoint(self._unended) else Certainty.LIKELY
-        yield from self._stretches(tree, known_until(self._unended), sure, spans.start_ns[row])
+        # What its context led to when it had been answered is none of its time.
+        answered = _RootEnded(spans.end_ns[row])
+        yield from self._stretches(tree, known_until(self._unended), sure, spans.start_ns[row], answered)
 
     def _within_cancelled(self, tree: TraceTree) -> Mapping[int, str]:
         """Return which spans are, or are below, calls that were cancelled, by row, with the name of each call."""
@@ -709,15 +711,12 @@ class _Explanation:
         )
 
     def _stretches(
-        self,
-        tree: TraceTree,
-        until: Mapping[int, int],
-        sure: Certainty,
-        begin: int,
-        ended: _RootEnded | None = None,
+        self, tree: TraceTree, until: Mapping[int, int], sure: Certainty, begin: int, ended: _RootEnded
     ) -> Iterator[Statement]:
-        """Yield the longest stretches of a path by time."""
+        """Yield the longest stretches of a path by time; none from a root's end on of which nothing is to be said."""
         stretches = stretches_of(self._store, tree, until)
+        if ended.ns != NO_TIME and not ended.after:
+            stretches = [stretch for stretch in stretches if stretch.start_ns < ended.ns]
         whole, told = sum(stretch.ns for stretch in stretches), {span.told_ns for span in self._unended.values()}
         within = self._within_cancelled(tree)
         for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
@@ -737,7 +736,7 @@ class _Explanation:
                 doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
             certainty = Certainty.LIKELY if doubt else certainty
             text += f" ({sanitise(doubt, _MAX_MESSAGE)})" if doubt else ""
-            text += ended.after if ended is not None and stretch.start_ns >= ended.ns else ""
+            text += ended.after if stretch.start_ns >= ended.ns else ""
             bound = "at most " if unended is not None and unended.is_told else ""
             if stretch.doing in {Doing.WAITING, Doing.RETRYING}:
                 bound = "at least " if stretch.start_ns in told else ""

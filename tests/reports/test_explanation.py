@@ -350,6 +350,7 @@ def _within_a_trace() -> list[dict[str, Any]]:
         build.span(f"{polled}_worker", span=14, parent=13, start=123, duration=156, kind="CONSUMER"),
         build.span("f ray.remote", span=15, parent=12, start=130, duration=1, kind="PRODUCER"),
         build.span("f ray.remote_worker", span=16, parent=15, start=200, duration=50, kind="CONSUMER"),
+        build.span("later", span=17, parent=12, start=400, duration=400),
     ]
 
 
@@ -362,7 +363,7 @@ def test_a_request_within_a_trace_is_explained_alone(tmp_path: Path) -> None:
     assert said[0] == "– › A: 200 µs in 1 request = 10 µs queue + 160 µs handling + 10 µs route + 20 µs other"
     assert any("69 µs waiting before f ran" in text for text in said)
     assert any(text.endswith("30 µs running replica_handle_request A") for text in said)
-    assert not any("receive_asgi" in text for text in said)
+    assert not any("receive_asgi" in text or "later" in text for text in said)
     assert not texts(alone, "failed")
     (failed,) = texts(explained(folder, "-q", "request_id=id-B"), "failed")
     assert failed == "proxy_http_request B failed"

@@ -205,7 +205,9 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     is_new = attempt.kind != "ACTOR_TASK" and (attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK")
     # When a creation was sent isn't written: its worker may have been there before.
     ran = attempt.states.get("8", start) if attempt.kind == "ACTOR_CREATION_TASK" else began
-    return attempt, parts, not is_new or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
+    # Where it asks for more than CPUs, its worker's start isn't told apart.
+    is_certain = attempt.asks_more or not is_new
+    return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
 
 
 def _ran_by(store: Store, row: int, beside: Sequence[int]) -> list[int]:

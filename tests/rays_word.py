@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -32,6 +33,7 @@ _OUTCOMES: Final = {
     "TASK_CANCELLED": "cancelled",
     "ACTOR_DIED": "actor_died",
 }
+_OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
 NODE: Final = "7a" * 28
 """The id of the node on which tasks run whose lines tests write."""
 _HANDOVER_NS: Final = 20_000_000
@@ -202,9 +204,14 @@ def _text_of(id_: str) -> str:
 
 
 def _asked(info: Mapping[str, Any]) -> str:
-    wanted = sorted(info.get("required_resources", {}).items())
-    units = {"CPU", "GPU"}
-    amounts = ", ".join(f"{amount:g} {name}{'s' * (amount > 1 and name in units)}" for name, amount in wanted)
+    required = info.get("required_resources", {})
+    # Of a placement group each is there twice, of one bundle and of any, and a bundle besides.
+    wanted = {_OF_GROUP.sub("", name): amount for name, amount in required.items() if not name.startswith("bundle_")}
+    plural, of_group = {"CPU", "GPU"}, " of its placement group" * any(map(_OF_GROUP.search, required))
+    amounts = ", ".join(
+        f"{amount:g} {name}{'s' * (amount > 1 and name in plural)}{of_group}" for name, amount in sorted(wanted.items())
+    )
+    amounts += " (once that is made)" * bool(of_group)
     environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
     return " and ".join(filter(None, (amounts, "a runtime environment" * bool(environment))))
 

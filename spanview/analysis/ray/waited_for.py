@@ -10,7 +10,7 @@ actor 5             |=A.__init__=||==A.f==|      the actor to be created; certai
 Spans name neither the arguments of a call nor the resources that it needs. That an earlier call of the same caller had
 just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
 the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
-like that, Ray's events make 670 of 678 so.
+like that, Ray's events make 633 of 636 so.
 An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
 process began, the wait for its start began then, and that of a task not before. What other calls of an actor waited
 for says nothing of the next one: its own wait ended with something else.
@@ -622,15 +622,28 @@ class AllAttempts:
 
     def _may_be_argument(self, candidates: Places, chosen: Places) -> Flags:
         """Return whether attempts' results may be arguments of others, one of each, as far as their calls show."""
-        # Tasks of one function more often wait for a free worker than for each other; an actor's calls, for the actor.
+        # Tasks of one function more often wait for a free worker than for each other, unless they run one after the
+        # other where more could, as if each took the result of the one before; an actor's calls, for the actor.
         is_other = np.where(
             self._tasks[chosen],
-            self._names[candidates] != self._names[chosen],
+            (self._names[candidates] != self._names[chosen]) | self._leave_room[candidates],
             self._processes[candidates] != self._processes[chosen],
         )
         is_same_caller = self._callers_processes[candidates] == self._callers_processes[chosen]
         may_be: Flags = is_other & is_same_caller & (self._called[candidates] < self._called[chosen])
         return may_be
+
+    @cached_property
+    def _leave_room(self) -> Flags:
+        """Tell of which attempts the function never ran twice at once, though more tasks did so than at their ends."""
+        names, begins, ends = self._names.astype(np.int64), np.sort(self._starts[self._tasks]), self._ends
+        stops, by_start = np.sort(ends[self._tasks]), np.lexsort((self._starts, names))
+        reached = np.maximum.accumulate(self._keys(names, ends, "left")[by_start])[:-1]
+        later = by_start[1:]
+        overlap = (names[later] == names[by_start[:-1]]) & (reached > self._keys(names, self._starts, "left")[later])
+        running = np.searchsorted(begins, ends, "left") - np.searchsorted(stops, ends, "left")
+        leave_room: Flags = ~np.isin(names, names[later][overlap]) & (running < running.max(initial=0))
+        return leave_room
 
     def _ended_before(self, chosen: Places) -> tuple[Places, Places]:
         """Return attempts with results, by caller and end; and where those are that ended last before some began."""

@@ -250,8 +250,9 @@ def reason_of_last(store: Store) -> str:
             "cause unknown",
         ),
         (
+            # The other worker was free: each may take the result of the one before.
             f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 10-11\n1 f < 11-12\n2 f#1 > 13-50\n2 f#2 > 51-90\n2 f > 91-92",
-            "likely for a free worker: f ran there last",
+            "cause unknown",
         ),
         # Too long after what ran there.
         (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 130-131", "cause unknown"),

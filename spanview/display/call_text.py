@@ -40,7 +40,7 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
 
 
 def waited_for_text(function: Function) -> str:
-    """Return what its calls waited for: `192 s waiting: 60 s likely for a free worker, 132 s cause unknown`."""
+    """Return what its calls waited for: `192 s waiting: 60 s likely for a worker or resources, 132 s cause unknown`."""
     from spanview.analysis.ray.wait_causes import WaitedFor
 
     if not function.waited_for:
@@ -55,7 +55,7 @@ def waited_for_text(function: Function) -> str:
 
 
 def waited_for_shares(function: Function) -> str:
-    """Return the shares of its waiting in fewer words: `likely free worker 31%, unknown 69%`."""
+    """Return the shares of its waiting in fewer words: `likely worker or resources 31%, unknown 69%`."""
     if not function.waited_for:
         return ""
     shares = [

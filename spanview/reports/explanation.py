@@ -1,6 +1,6 @@
 """What took the time in some traces, what failed, what is missing: sentences, each with the span that it rests on.
 
-time      1.38 s = 1.20 s waiting before leaf ran (for a free worker) + 180 ms running
+time      1.38 s = 1.20 s waiting before leaf ran (for a worker or resources) + 180 ms running
 unusual   render took 812 ms itself, 40 times its median of 20 ms (312 spans)
 failed    load failed 3 times: ValueError: bad, at app.py:31 in load
 missing   2 of 37 calls have no attempt: …

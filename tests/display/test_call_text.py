@@ -101,8 +101,11 @@ def test_what_is_not_known_is_not_said() -> None:
                 WaitedFor.CREATION: WaitSum(3, 35_000_000),
                 WaitedFor.RESOURCES: WaitSum(2, 60_000_000),
             },
-            "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be ready, 97 ms cause unknown",
-            "likely free worker 31%, creation 18%, unknown 51%",
+            (
+                "192 ms waiting: 60 ms likely for a worker or resources, 35 ms for its actor to be ready, "
+                "97 ms cause unknown"
+            ),
+            "likely worker or resources 31%, creation 18%, unknown 51%",
         ),
         # Of a part of a wait the cause is known.
         (
@@ -158,7 +161,7 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
         (
             [(cause, 1_000) for cause in WaitedFor],
             True,
-            "1 µs for a worker or resources, 1 µs for a new worker, 1 µs for an earlier attempt, …",
+            "1 µs for a new worker, 1 µs for a worker or resources, 1 µs for an earlier attempt, …",
         ),
     ],
 )

@@ -297,7 +297,7 @@ def test_what_ray_says_of_waits_is_in_pictures(*, session: bool) -> None:
     (drawn,) = (line for line in lines if line.startswith("  after"))
     assert bool(re.search(" a┈{30,}r┈{10,}[▐█▕]", drawn)) is session
     assert bool(re.search("  ┈{50,}[▐█▕]", drawn)) is not session
-    assert ("┈ waiting before it ran   a arguments   r free worker" in lines[-1]) is session
+    assert ("┈ waiting before it ran   a arguments   r worker or resources" in lines[-1]) is session
 
 
 def name_of(store: Store, row: int) -> str:

@@ -16,8 +16,8 @@ class WaitedFor(StrEnum):
     """Which left no span; only Ray's own events show it."""
     ARGUMENTS = "its arguments"
     """Only Ray's own events show it."""
-    RESOURCES = "a free worker"
-    """Or for what else it needs, which no node had left; Ray's own events tell neither from the other."""
+    RESOURCES = "a worker or resources"
+    """That one is free, or what else it needs, which no node had left; Ray's own events tell neither from the other."""
     CREATION = "its actor to be ready"
     WORKER_START = "a new worker"
     """Its process started; where Ray's own events don't tell these apart, it loaded the function, too."""
@@ -43,8 +43,7 @@ class WaitedFor(StrEnum):
         """
         if self is WaitedFor.UNKNOWN:
             return "cause unknown"
-        what = "a worker or resources" if is_certain and self is WaitedFor.RESOURCES else self
-        text = f"{extent} for {what}" if extent else f"for {what}"
+        text = f"{extent} for {self}" if extent else f"for {self}"
         if self.is_sure(is_certain=is_certain):
             return text
         return f"likely {text}{' or its code' if self is WaitedFor.WORKER_START and not loads_apart else ''}"
@@ -56,12 +55,10 @@ class WaitedFor(StrEnum):
     @property
     def brief(self) -> str:
         """What was waited for in fewer words, such as `worker start`."""
-        return "free worker" if self is WaitedFor.RESOURCES else self.name.lower().replace("_", " ")
+        return "worker or resources" if self is WaitedFor.RESOURCES else self.name.lower().replace("_", " ")
 
     def brief_of(self, *, is_certain: bool) -> str:
         """Return what was waited for in fewer words, as `likely worker start or code`, as `label_of` means it."""
-        if is_certain and self is WaitedFor.RESOURCES:
-            return "worker or resources"
         if self.is_sure(is_certain=is_certain):
             return self.brief
         return f"likely {self.brief}{' or code' if self is WaitedFor.WORKER_START else ''}"

@@ -3,7 +3,7 @@
 µs             0    5   10   15   20   25   30
 f submitted      =
 pid 1             ┈┈┈┈┈┈┈|===f===|               a new worker, likely     : the process ran nothing before
-pid 2          |====f====|┈|===f===|             a free worker, likely: it ran something else until then
+pid 2          |====f====|┈|===f===|             a worker or resources, likely: it ran something else until then
 actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
 
@@ -669,7 +669,7 @@ class AllAttempts:
 
 
 def reason_text(store: Store, reason: WaitReason) -> str:
-    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there last`."""
+    """Return what an attempt waited for and what shows it, as `likely for a worker or resources: f ran there last`."""
     waited_for = reason.label
     if reason.detail:
         named = waited_for.removesuffix("resources")

@@ -1,7 +1,7 @@
 """Tree and waterfall: a line a span, its place in the tree on the left, its time on the right.
 
 ─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
-a┈┈r┈┈████       waiting for arguments, then for a free worker, where Ray's own events say so
+a┈┈r┈┈████       waiting for arguments, then for a worker or resources, where Ray's own events say so
       ▒▒▒▒▒▒▒    a span that runs, until now
       ╌╌╌╌╌╌╌    a span without an end, of which nobody knows whether it runs, or that is lost
 ┈┈┈░┈▒█▓▒░       how many similar siblings run at each time, and dots where more of them wait

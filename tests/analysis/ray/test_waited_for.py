@@ -146,7 +146,7 @@ def reason_of_last(store: Store) -> str:
         ("1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922", "cause unknown"),
         (
             "7 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
-            "likely for a free worker: f ran there last",
+            "likely for a worker or resources: f ran there last",
         ),
         # Two workers started, and one is free.
         (
@@ -222,7 +222,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-99\n2 f > 91-92",
-            "likely for a free worker: f ran there last",
+            "likely for a worker or resources: f ran there last",
         ),
         # What may be its argument came after less than half of its wait, and after more.
         (
@@ -230,7 +230,7 @@ def reason_of_last(store: Store) -> str:
                 f"{_EARLIER}1 h < 10-11\n1 f#1 < 11-12\n1 f#2 < 11-12\n1 f < 12-13\n"
                 "3 h > 13-30\n2 f#1 > 13-90\n3 f#2 > 31-99\n2 f > 91-92"
             ),
-            "likely for a free worker: f ran there last",
+            "likely for a worker or resources: f ran there last",
         ),
         (
             (
@@ -280,7 +280,7 @@ def reason_of_last(store: Store) -> str:
         # Another process submitted g, so f can't have its result.
         (
             f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92",
-            "likely for a free worker: g ran there last",
+            "likely for a worker or resources: g ran there last",
         ),
         # A worker is free all the time.
         (

@@ -240,7 +240,7 @@ def _exception_of(span: Span) -> tuple[str, str, str]:
 
 
 def _lacks_replica(request: Request) -> bool:
-    """Tell whether a request was routed, and no span of a replica is there, though none may have refused it."""
+    """Tell whether a request was routed, and no span of a replica is there; one that all refused has none."""
     is_over = request.total_ns is not None and request.key.status != _REFUSED
     return is_over and Part.ROUTE in request.parts and Part.REPLICA not in request.parts
 

@@ -101,6 +101,16 @@ DRAWINGS = [
     (f"a 0-40\n  {ROUTE} 2-26\n    {REPLICA} 2-25\n  b 24-38", f"a0-2 {REPLICA}2-24 b24-38 a38-40"),
     (f"a 0-40\n  {ROUTE} 1-6\n    {REPLICA} 4-26\n  b 22-38", f"a0-1 {ROUTE}1-6 a6-22 b22-38 a38-40"),
     ("a 0-40\n  c 1-26\n  b 25-38", "a0-25 b25-38 a38-40"),
+    # What its root had waited for, though it closed its span after that: of others a little later, of a proxy whenever.
+    (
+        f"a 0-20\n  e 1-18\n    {ROUTE} 2-15\n      {REPLICA} 5-24",
+        f"a0-1 e1-2 ~{REPLICA}2-5 {REPLICA}5-18 a18-20 {REPLICA}20-24",
+    ),
+    (f"a 0-20\n  {ROUTE} 1-6\n    {REPLICA} 4-50000", f"a0-1 ~{REPLICA}1-4 {REPLICA}4-50000"),
+    (
+        f"a 0-20\n  e 1-18\n    {ROUTE} 2-15\n      {REPLICA} 5-50000",
+        f"a0-1 e1-2 {ROUTE}2-15 e15-18 a18-20 {REPLICA}20-50000",
+    ),
     # A routing without a replica runs, and a replica without a routing isn't queued.
     (f"a 0-20\n  {ROUTE} 1-20", f"a0-1 {ROUTE}1-20"),
     (f"a 0-20\n  b 1-6\n    {REPLICA} 4-18", f"a0-1 b1-4 {REPLICA}4-18 a18-20"),

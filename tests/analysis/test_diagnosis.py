@@ -745,6 +745,8 @@ def test_requests_of_serve_below_the_own_hook() -> None:
     findings = {finding.kind: finding for finding in diagnose(store_of(*requests)).findings}
     assert findings.keys() == {Kind.UNTRACED, Kind.SERVE_UNTRACED}
     assert findings[Kind.UNTRACED].count == len(requests)
+    is_one = " other method" not in findings[Kind.UNTRACED].detail
+    assert findings[Kind.UNTRACED].detail.endswith(f"likely because Ray's tracing skips {'it' if is_one else 'them'}.")
     assert "setup_tracing" not in findings[Kind.UNTRACED].advice
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH" in findings[Kind.UNTRACED].setting
 

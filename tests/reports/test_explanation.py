@@ -481,18 +481,48 @@ def test_how_long_a_replica_took_that_was_lost_nobody_knows(tmp_path: Path, *, i
         code, status = ("500", "ERROR") if is_slow else ("200", "OK")
         about: dict[str, Any] = {"trace": trace, "attributes": {"http.status_code": code}}
         spans.append(
-            build.span("proxy_http_request App GET /", span=1, duration=900 if is_slow else 30, status=status, **about)
+            build.span(
+                "proxy_http_request App GET /", span=1, start=0, duration=900 if is_slow else 30, status=status, **about
+            )
         )
         spans.append(build.span("route_to_replica App __call__", span=2, parent=1, start=2, duration=4, **about))
         if not (is_slow and is_lost):
             replica = "replica_handle_request App __call__"
             spans.append(build.span(replica, span=3, parent=2, start=4, duration=9, **about))
     folder = folder_of(tmp_path, spans)
-    assert bool(texts(explained(folder), "unusual")) is not is_lost
+    everything = explained(folder)
+    assert bool(texts(everything, "unusual")) is not is_lost
+    (slowest,) = (row for row in everything["rows"] if row["text"].startswith("the slowest of 9 traces"))
+    assert slowest["certainty"] == ("likely" if is_lost else "certain")
     rows = [row for row in explained(folder, "--trace", f"{9:032x}")["rows"] if row["topic"] == "time"]
     said = [row for row in rows if " in proxy_http_request App GET /" in row["text"]]
     assert not is_lost or {row["certainty"] for row in said} == {"likely"}
     assert any(row["text"].endswith("(a replica's span may be lost)") for row in said) is is_lost
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_how_long_who_called_a_lost_replica_took_itself_nobody_knows(tmp_path: Path, *, is_lost: bool) -> None:
+    """Its routing ends when a replica has accepted; the code on that is of the request that called."""
+    build, spans = Builder(), list[Any]()
+    for trace in range(1, 10):
+        lasted = 900 if trace == 9 else 30
+        about: dict[str, Any] = {"trace": trace, "attributes": {"http.status_code": "200"}}
+        for number, name in enumerate(
+            ("proxy_http_request A GET /", "route_to_replica A f", "replica_handle_request A f")
+        ):
+            spans.append(
+                build.span(name, span=number + 1, parent=number or None, start=number, duration=lasted, **about)
+            )
+        spans.append(build.span("route_to_replica B g", span=4, parent=3, start=5, duration=lasted // 9, **about))
+        if trace < 9 or not is_lost:
+            spans.append(build.span("replica_handle_request B g", span=5, parent=4, start=9, duration=9, **about))
+    folder = folder_of(tmp_path, spans)
+    assert bool(texts(explained(folder), "unusual")) is not is_lost
+    rows = [row for row in explained(folder, "--trace", f"{9:032x}")["rows"] if row["topic"] == "time"]
+    (own,) = (row for row in rows if " in replica_handle_request A f" in row["text"] and row["text"].startswith("at +"))
+    assert own["text"].endswith("(a replica's span may be lost)") is is_lost
+    lost = "– › B: 100 µs in 1 call = 100 µs route; it has no span of a replica: lost, elsewhere, or never begun"
+    assert (lost in texts(explained(folder, "--by", "serve"), "time")) is is_lost
 
 
 @pytest.mark.parametrize("ended_by", ["KeyboardInterrupt", "SystemExit: 3"])
@@ -1348,6 +1378,10 @@ def test_what_outlives_its_root(tmp_path: Path, end: int) -> None:
     else:
         assert first.endswith("; root itself ended after 100 µs")
         assert others == ["at +1 µs: 89 µs in read", "at +100 µs: 1.40 ms in send, after root had ended"]
+        (tmp_path / "8.txt").write_bytes(file_of(Builder().draw("root 0-50", trace=2)))
+        slowest = texts(explained(folder), "time")[0]
+        assert slowest.startswith("the slowest of 2 traces, root: 1.50 ms = ")
+        assert slowest.endswith("; root itself ended after 100 µs")
 
 
 def test_what_outlives_a_call_that_is_the_root(tmp_path: Path) -> None:
@@ -1732,10 +1766,12 @@ def test_who_lost_a_race_for_an_actor_did_not_fail(tmp_path: Path) -> None:
         )
     made: dict[str, Any] = {"kind": "CONSUMER", "attributes": {"ray.actor_id": "5a" * 16}}
     spans.append(build.span("A.__init__ ray.remote_worker", span=3, parent=2, start=20, duration=9, **made))
-    document = explained(folder_of(tmp_path, spans))
+    folder = folder_of(tmp_path, spans)
+    document = explained(folder)
     (about_all,) = texts(document, "about")
     assert about_all.endswith("; 1 span failed")
-    assert texts(document, "failed") == []
+    assert texts(document, "failed") == texts(document, "unseen") == []
+    assert texts(explained(folder, "--trace", f"{2:032x}"), "unseen") == []
 
 
 def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `
 
 from __future__ import annotations
 
+import re
 import time
 from array import array
 from collections import Counter
@@ -54,6 +55,8 @@ MAX_UNENDED: Final = 1_000
 """Spans without an end whose processes are asked about, the newest."""
 _READING_DELAY_S: Final = 0.5
 """What a process wrote before it ended has been read after so long, mostly."""
+_DIED: Final = re.compile(r"\bits (?:worker process|node) has died\b")
+"""Of an actor, in Ray's words: of its constructor, Ray doesn't say that it failed."""
 _COPYING_NS: Final = 2_000_000_000
 """A file that was written later than this after its last span is taken for a copy; some count whole seconds."""
 
@@ -362,7 +365,8 @@ class UnendedSpans:
 
         told, following = outcomes_from(self._store, row, self._call_of(row))
         if told is None or not told.outcome.has_failed:
-            return None
+            is_left = told is None or told.outcome is not CallOutcome.FINISHED
+            return self._with_actor(row, pid, seen_ns) if is_left else None
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
@@ -374,6 +378,15 @@ class UnendedSpans:
             return replace(_ended_in_order(pid, ended, seen_ns), told_ns=told_ns, is_tried_again=is_again)
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
+
+    def _with_actor(self, row: int, pid: int, seen_ns: int) -> Unended | None:
+        """Return what has become of an attempt whose actor died with its process, as a constructor's does."""
+        from spanview.analysis.ray.told import lives_of_actor
+
+        _, cause = lives_of_actor(self._store, self._writers.facts_of(row).actor)
+        if not (self._is_of_dead_actor(row) and _DIED.search(cause)):
+            return None
+        return Unended(Fate.LOST, f"its process (pid {pid}) has ended, as Ray says: {cause}", pid, seen_ns=seen_ns)
 
     @property
     def _dead(self) -> Mapping[int, int]:

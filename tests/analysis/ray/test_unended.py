@@ -18,6 +18,7 @@ import json
 import os
 import platform
 import time
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -316,6 +317,34 @@ def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
     ):
         (lost,) = UnendedSpans.of_store(store, FakeHost(exits=exits)).all().values()
         assert (lost.fate, lost.reason, lost.told_ns) == (fate, reason, EPOCH_NS + 90_000)
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "fate"),
+    [
+        ("DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.LOST),
+        ("DEAD", "its node has died. Likely to have failed", Fate.LOST),
+        ("RESTARTING", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
+        ("DEAD", "its owner has died. Owner worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
+    ],
+)
+def test_a_constructor_is_lost_with_its_actor(state: str, cause: str, fate: Fate) -> None:
+    """Ray's events say of the actor that its process died, and of the constructor nothing more than that it began."""
+    actor, reader, build = "5a" * 16, MemoryReader(), Builder()
+    ids = {"ray.task_id": TASK, "ray.node_id": NODE, "ray.actor_id": actor}
+    store = Store(reader)
+    name, ran = "A.__init__ ray.remote", dict[str, Any](kind="CONSUMER", attributes=ids, duration=None)
+    add(store, reader, ENDED, build.span(name, span=1, start=0, duration=5, kind="PRODUCER", resource=HERE))
+    add(store, reader, STARTED, build.span(f"{name}_worker", span=2, parent=1, start=10, resource=HERE, **ran))
+    died = {"error_message": f"The actor is dead because {cause}."}
+    event = {"actor_id": b64encode(bytes.fromhex(actor)).decode(), "state": state, "death_cause": {"context": died}}
+    lines = line_of(TASK, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000}, kind="ACTOR_CREATION_TASK")
+    lines += json.dumps({"event_data": event, "source_type": "EXPORT_ACTOR"}).encode() + b"\n"
+    reader.files.append(lines)
+    store.add(store.add_source("logs/export_events/event_EXPORT_7.log"), Decoder().feed(lines))
+    (unended,) = UnendedSpans.of_store(store, FakeHost()).all().values()
+    assert unended.fate is fate
+    assert (fate is Fate.LOST) == ("as Ray says: its " in unended.reason)
 
 
 def test_what_a_dead_worker_submitted_had_ended_with_it() -> None:

@@ -276,6 +276,8 @@ class Shown(NamedTuple):
     """Which of them waited until something else had ended in their actors."""
     idle: NDArray[Any]
     """When all that it had begun before had ended; 0 for nothing."""
+    busy: NDArray[Any]
+    """How long it ran something else since it was prepared, or since the call; in nanoseconds."""
 
 
 def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
@@ -342,9 +344,12 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     turns = parts[:, KINDS.index(WaitedFor.ACTOR)]
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
-    asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
-    is_late = parts[:, KINDS.index(WaitedFor.WORKER_START)] > parts[:, KINDS.index(WaitedFor.RESOURCES)]
-    are_certain = are_told & ~is_unsure & ~(is_unready & is_late & (asks_more | may_lack))
+    resources, worker_start = (parts[:, KINDS.index(part)] for part in (WaitedFor.RESOURCES, WaitedFor.WORKER_START))
+    asked = np.flatnonzero(are_told & (resources > 0))
+    are_certain = are_told & ~is_unsure & ~(is_unready & (worker_start > resources) & (asks_more | may_lack))
+    # While its worker ran nothing, others may have held what it asks for, or its arguments were brought to the node.
+    idle = between(np.maximum(ready, shown.prepared), sent) - shown.busy
+    are_certain &= is_method | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, resources // 2))
     return ToldWaits(
         are_told,
         are_certain,

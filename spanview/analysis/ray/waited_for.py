@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.ray.told import ToldWaits
     from spanview.analysis.ray.wait_causes import WaitSums
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
@@ -398,10 +399,26 @@ class AllAttempts:
         parts = np.zeros((len(chosen), len(KINDS)), np.int64)
         parts[np.arange(len(chosen)), kinds] = shares
         parts[:, UNKNOWN] = waits - parts[:, :UNKNOWN].sum(axis=1)
-        return self._with_rays_word(chosen, kinds, parts, evidence, began)
+        return self._with_rays_word(chosen, kinds, parts, evidence, self._told(chosen, kinds, began, busy))
+
+    def _told(self, chosen: Places, kinds: Places, prepared: NDArray[Any], busy: NDArray[Any]) -> ToldWaits | None:
+        """Return what Ray's own events say that attempts waited for; None where there are no events.
+
+        Args:
+            kinds: What each waited for, likely.
+            prepared: When their processes had made their actors, or else started their first attempts.
+            busy: How long these ran something else from then on, or from the call on.
+        """
+        tasks = told_tasks(self.store)
+        if tasks is None:
+            return None
+        are_held, are_first = kinds == KINDS.index(WaitedFor.ACTOR), self._firsts[chosen] == chosen
+        idle = np.where(are_first, 0, self._reached[chosen - 1])
+        shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, idle, busy)
+        return told_waits(self.store, tasks, self._rows[chosen], self._callers[chosen], shown)
 
     def _with_rays_word(
-        self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places, prepared: NDArray[Any]
+        self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places, told: ToldWaits | None
     ) -> WaitReasons:
         """Return what attempts waited for: what is likely, or what Ray's own events say, where they speak of them.
 
@@ -409,18 +426,12 @@ class AllAttempts:
             kinds: What each waited for, likely.
             parts: How long each waited for what.
             evidence: The rows of the attempts that show it.
-            prepared: When their processes had made their actors, or else started their first attempts.
+            told: What Ray says of them.
         """
-        tasks, are_certain = told_tasks(self.store), np.zeros(len(chosen), np.bool_)
+        are_certain = np.zeros(len(chosen), np.bool_)
         asked: Mapping[int, str] = {}
         behind = set[int]()
-        if tasks is not None:
-            rows = self._rows[chosen]
-            are_held = kinds == KINDS.index(WaitedFor.ACTOR)
-            are_first = self._firsts[chosen] == chosen
-            idle = np.where(are_first, 0, self._reached[chosen - 1])
-            shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, idle)
-            told = told_waits(self.store, tasks, rows, self._callers[chosen], shown)
+        if told is not None:
             parts[told.are_told] = told.parts_ns[told.are_told]
             most = parts[:, :UNKNOWN].argmax(axis=1)
             evidence[told.are_told & (most != kinds)] = NO_ROW
@@ -430,7 +441,7 @@ class AllAttempts:
             actor = KINDS.index(WaitedFor.ACTOR)
             held = np.flatnonzero(told.are_told & (most == actor) & (evidence != NO_ROW))
             began = copy_of(self.store.spans.start_ns)[evidence[held]] - self._starts[chosen[held]]
-            behind = {*rows[held[2 * (began + parts[held, actor]) >= parts[held, actor]]].tolist()}
+            behind = {*self._rows[chosen[held[2 * (began + parts[held, actor]) >= parts[held, actor]]]].tolist()}
         order = np.argsort(self._rows[chosen], kind="stable")
         columns = self._rows[chosen][order], parts[order], evidence[order], are_certain[order]
         return WaitReasons(*columns, asked, behind=behind)

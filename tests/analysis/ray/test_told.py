@@ -44,7 +44,7 @@ from spanview.sources.terms import ReadOptions
 from viewers import Growing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 RECORDINGS: Final = ("ray-events-hook", "ray-events-bundled")
@@ -706,6 +706,33 @@ def _waits_of_one(
     store = load_store(folder)
     (row,) = calls_of(store).first_attempts.tolist()
     return AllAttempts(store).reasons_of([row]), row
+
+
+@pytest.mark.parametrize(
+    ("busy_ms", "is_certain"),
+    [([(0, 2_900)], True), ([(0, 800), (1_100, 2_900)], True), ([(0, 1_000)], False), ([(900, 1_400)], False)],
+)
+def test_an_idle_worker_shows_that_it_may_have_been_something_else(
+    tmp_path: Path, busy_ms: Sequence[tuple[int, int]], *, is_certain: bool
+) -> None:
+    """Ray brings large arguments to the node before it sends a task, and has no state for that."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, start=100_000, duration=0, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"start": 3_000_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
+    ran = [build.span("f ray.remote_worker", span=2, parent=1, **about)]
+    for number, (first, last) in enumerate(busy_ms, 3):
+        about = {"start": 1_000 * first, "duration": 1_000 * (last - first), "kind": "CONSUMER"}
+        ran.append(build.span("g ray.remote_worker", span=number, parent=90 + number, **about))
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "9.txt").write_bytes(file_of(ran))
+    states = {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS + 3_000_000_000, "8": EPOCH_NS + 3_000_000_000}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    store = load_store(tmp_path)
+    row = next(call.attempts[0] for call in calls_of(store) if call.function == "f" and call.attempts)
+    waits = AllAttempts(store).reasons_of([row])
+    assert waits.parts_of(row) == {WaitedFor.RESOURCES: 2_900_000_000}
+    assert waits.is_certain(row) is is_certain
 
 
 @pytest.mark.parametrize(("is_sent", "retry_ms"), [(True, 700), (False, 2_600)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 _MADE: Final = "__init__ ray.remote_worker"
-_LATE: Final = 25_000
+_LATE: Final = 100_000
 Ticks: TypeAlias = list[tuple[int, int, str]]
 """A microsecond's start, the node to blame and what for: `self` or `wait`."""
 

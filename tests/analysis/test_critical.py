@@ -106,10 +106,10 @@ DRAWINGS = [
         f"a 0-20\n  e 1-18\n    {ROUTE} 2-15\n      {REPLICA} 5-24",
         f"a0-1 e1-2 ~{REPLICA}2-5 {REPLICA}5-18 a18-20 {REPLICA}20-24",
     ),
-    (f"a 0-20\n  {ROUTE} 1-6\n    {REPLICA} 4-50000", f"a0-1 ~{REPLICA}1-4 {REPLICA}4-50000"),
+    (f"a 0-20\n  {ROUTE} 1-6\n    {REPLICA} 4-150000", f"a0-1 ~{REPLICA}1-4 {REPLICA}4-150000"),
     (
-        f"a 0-20\n  e 1-18\n    {ROUTE} 2-15\n      {REPLICA} 5-50000",
-        f"a0-1 e1-2 {ROUTE}2-15 e15-18 a18-20 {REPLICA}20-50000",
+        f"a 0-20\n  e 1-18\n    {ROUTE} 2-15\n      {REPLICA} 5-150000",
+        f"a0-1 e1-2 {ROUTE}2-15 e15-18 a18-20 {REPLICA}20-150000",
     ),
     # A routing without a replica runs, and a replica without a routing isn't queued.
     (f"a 0-20\n  {ROUTE} 1-20", f"a0-1 {ROUTE}1-20"),

@@ -600,7 +600,9 @@ def later_outcomes(store: Store, rows: Places, calls: Places) -> dict[int, ToldO
         return {}
     own, newest = told.of_attempts(rows, calls), told.of_calls(calls)
     # Of an actor that was created and started again, what counts is that it was created: that came before.
-    chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest > own))
+    # What had finished is run again where its result was lost later: its caller may have had that long before.
+    has_finished = told.tasks["has_finished"][own] & ~told.tasks["has_failed"][own]
+    chosen = np.flatnonzero((own != UNKNOWN_TASK) & (newest > own) & ~has_finished)
     outcomes = _outcomes_of(store, told, calls[chosen], newest[chosen])
     return dict(zip(rows[chosen].tolist(), outcomes, strict=True))
 

@@ -72,8 +72,8 @@ _NOBODY: Final[list[int]] = []
 _LEAST_PART: Final = 20
 """So much of a path at least, a twentieth, isn't sure where that is said of the trace."""
 _LATE_NS: Final = 100_000_000
-"""So long after its answer, and a tenth of its time, a replica may close its span: 13 of 32 did, 24 ms after it at most;
-on a busy machine one did 30 ms after it."""
+"""So long after its answer, and a tenth of its time, a replica may close its span: 13 of 32 did, after 24 ms at most;
+one on a busy machine after 30."""
 _SHARE_SPANS: Final = 50_000
 """Spans whose paths are found at a time: it takes some hundred bytes for each."""
 

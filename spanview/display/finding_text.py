@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, chop_cells
 
-from spanview.analysis.diagnosis.finding import MAX_PLACES
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, QUIET, WARNING, plain
 from spanview.display.units import count, size
@@ -77,9 +76,9 @@ def finding_lines(finding: Finding, width: int, paint: Paint = plain) -> list[st
     lines[0] = paint(severity, SEVERITIES[finding.severity]) + lines[0].removeprefix(severity)
     if finding.evidence:
         # What is counted may be spans of a file, and the place is the file's.
-        more = (finding.count if len(finding.evidence) == MAX_PLACES else len(finding.evidence)) - 1
+        more = finding.more_places
         # In one line, however long: a path is there to be copied.
-        where = f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else "")
+        where = f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more else "")
         lines.append(paint(where, QUIET))
     # So is a path in a command.
     return lines + wrapped(

@@ -32,7 +32,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import are_made_good, errors_made_good, exceptions_in, failed_rows, retried_attempts
 from spanview.analysis.forest_selftime import own_times_from
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.exits import cut_off_among, cut_off_text, exits_among, is_cancelled
+from spanview.analysis.ray.exits import cut_off_among, cut_off_by, cut_off_text, exits_among, is_cancelled
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
@@ -927,7 +927,7 @@ class _Explanation:
                 if why.follows_failure:
                     follow.add(row)
         for row in filter(self._is_asked, calls.told_failures):
-            self._add(groups, row, calls.told_failures[row].failed_text)
+            self._add(groups, row, calls.told_failures[row].failed_text(cut_off_by(self._store, row)))
         asked = filter(self._is_asked, self._unended)
         lost = {row for row in asked if self._is_lost(row) and self._spans.trace[row] in self._chosen}
         if lost:
@@ -958,14 +958,14 @@ class _Explanation:
 
     def _cut_off(self) -> Iterator[Statement]:
         """Yield which calls were cut off, as by being cancelled; they end without an error."""
-        groups = _Groups(list)
-        for row in filter(self._is_asked, cut_off_among(self._store, self._calls.last_attempts)):
+        groups, calls = _Groups(list), self._calls
+        cut_off = cut_off_among(self._store, calls.last_attempts)
+        for row in filter(self._is_asked, cut_off):
             how, _, by = cut_off_text(self._store, row).partition(": ")
-            self._add(groups, row, f"was {how} while it ran{{}}: {by}", Certainty.LIKELY)
-        cancelled = self._calls.told_cancelled
-        for row in filter(
-            self._is_asked, sorted(cancelled.difference(cut_off_among(self._store, self._calls.last_attempts)))
-        ):
+            # Of what failed it is said there.
+            if row not in calls.told_failures:
+                self._add(groups, row, f"was {how} while it ran{{}}: {by}", Certainty.LIKELY)
+        for row in filter(self._is_asked, sorted(calls.told_cancelled.difference(cut_off))):
             self._add(groups, row, "was cancelled{}, as Ray says, though its span has no error")
         yield from self._of_groups(Topic.UNSEEN, groups)
 
@@ -1180,7 +1180,7 @@ class _Explanation:
                     # What was lost is named above.
                     text = text.partition(". ")[0]
                 if place is not None and place.file and not place.trace_id:
-                    more = f", and {len(finding.evidence) - 1:,} more" if len(finding.evidence) > 1 else ""
+                    more = f", and {finding.more_places:,} more" if finding.more_places else ""
                     text += f": {sanitise(place.file)}{more}"
                 said = self._of_row(topic, text, row, "check", certainty=finding.certainty)
                 yield replace(said, severity=finding.severity)

@@ -544,8 +544,20 @@ def test_nobody_may_have_waited_for_what_was_cancelled(tmp_path: Path, ended_by:
     assert rows[1]["text"].endswith("(docs was cancelled: nobody may have waited for it)") is is_cancelled
 
 
-def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path) -> None:
-    """Its span ends without an error, as under Ray's bundled hook; what waits is counted with what left no attempt."""
+def test_all_places_of_a_finding_are_counted(tmp_path: Path) -> None:
+    """Also those that are too many to be kept."""
+    for number in range(27):
+        (tmp_path / f"{number}.log").write_text("not a span\n")
+    said = texts(explained(folder_of(tmp_path, [Builder().span("main")])), "missing")
+    assert any(text.endswith(", and 26 more") for text in said)
+
+
+@pytest.mark.parametrize(("state", "is_again"), [("12", True), ("11", False)])
+def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path, state: str, *, is_again: bool) -> None:
+    """Its span ends without an error, as under Ray's bundled hook; what waits is counted with what left no attempt.
+
+    What had finished has given its result, and is made again only because that was lost later.
+    """
     build, spans, lines = Builder(), list[Any](), b""
     for number in (1, 2):
         task = f"{number:02x}" * 8 + "0a" * 16
@@ -554,14 +566,16 @@ def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path) -> N
         lines += line_of(task, dict.fromkeys("12", EPOCH_NS), attempt=0)
     ids = {"ray.task_id": "01" * 8 + "0a" * 16, "ray.node_id": NODE}
     ran = build.span("f ray.remote_worker", span=3, parent=1, start=9, duration=30, kind="CONSUMER", attributes=ids)
-    lines += line_of(ids["ray.task_id"], {"8": EPOCH_NS + 9_000, "12": EPOCH_NS + 50_000}, error="WORKER_DIED")
+    error = "WORKER_DIED" if is_again else ""
+    lines += line_of(ids["ray.task_id"], {"8": EPOCH_NS + 9_000, state: EPOCH_NS + 50_000}, error=error)
     lines += line_of(ids["ray.task_id"], dict.fromkeys("12", EPOCH_NS + 60_000), attempt=1)
     folder = folder_of(tmp_path, [build.span("main", span=9, duration=100), *spans, ran])
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     document = explained(folder)
     waits = "f ended without its result, and waits to be tried again, as Ray said last"
-    assert texts(document, "retried") == [f"{waits}; the first attempt failed: its worker died, as Ray says"]
-    assert any("; Ray has 1 more call waiting" in text for text in texts(document, "time"))
+    said = [f"{waits}; the first attempt failed: its worker died, as Ray says"]
+    assert texts(document, "retried") == (said if is_again else [])
+    assert any("; Ray has 1 more call waiting" in text for text in texts(document, "time")) is is_again
 
 
 def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> None:
@@ -1486,23 +1500,34 @@ def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> Non
     assert spent.endswith("; what 1 without an end ran isn't counted")
 
 
-@pytest.mark.parametrize("ends", [True, False])
-def test_what_ray_says_failed_has_failed_though_its_span_ended(tmp_path: Path, *, ends: bool) -> None:
+@pytest.mark.parametrize(
+    ("ends", "ended_by", "said"),
+    [
+        (True, "", []),
+        (False, "", ["f failed, as Ray says, though it ran to its end"]),
+        (False, "BaseExceptionGroup: grp", ["f failed, as Ray says: BaseExceptionGroup: grp"]),
+    ],
+)
+def test_what_ray_says_failed_has_failed_though_its_span_ended(
+    tmp_path: Path, ended_by: str, said: list[str], *, ends: bool
+) -> None:
     """As where a result can't be sent: its span has no error, but its caller got one."""
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    ran = ids | ({"ray.ended_by": ended_by} if ended_by else {})
     folder = folder_of(
         tmp_path,
         [
             build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids),
-            build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER", attributes=ids),
+            build.span("f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER", attributes=ran),
         ],
     )
     states = {"1": EPOCH_NS, "8": EPOCH_NS + 10_000, "11" if ends else "12": EPOCH_NS + 60_000}
     error = "" if ends else "TASK_EXECUTION_EXCEPTION"
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, error=error))
     document = explained(folder)
-    assert texts(document, "failed") == ([] if ends else ["f failed, as Ray says, though it ran to its end"])
+    assert texts(document, "failed") == said
+    assert not any("cut off while it ran" in text for text in texts(document, "unseen"))
     (row,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
     assert (row["ended"], row["failed"]) == ((1, 0) if ends else (0, 1))
     (call,) = json.loads(spanview("stats", "--by", "ray-call", "--json", folder).output)["rows"]

@@ -415,6 +415,11 @@ class Finding:
         return _PATHS.sub(lambda path: paths.get(path[0], path[0] + given), self.known_advice or self.kind.rule.advice)
 
     @property
+    def more_places(self) -> int:
+        """How many places there are beside the first one."""
+        return max(0, (self.count if len(self.evidence) == MAX_PLACES else len(self.evidence)) - 1)
+
+    @property
     def setting(self) -> str:
         """The command or setting of the advice; all of it where there is none."""
         match = _SETTING.search(self.advice)

@@ -349,7 +349,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     are_certain = are_told & ~is_unsure & ~(is_unready & (worker_start > resources) & (asks_more | may_lack))
     # While its worker ran nothing, others may have held what it asks for, or its arguments were brought to the node.
     idle = between(np.maximum(ready, shown.prepared), sent) - shown.busy
-    are_certain &= is_method | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, resources // 2))
+    are_certain &= is_method | asks_more | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, resources // 2))
     return ToldWaits(
         are_told,
         are_certain,
@@ -489,11 +489,15 @@ class ToldOutcome(NamedTuple):
         """The text of what waits or runs, or did, with who says it: where its driver was killed, Ray writes no more."""
         return self.text if self.is_over else f"{self.text}, as Ray said last"
 
-    @property
-    def failed_text(self) -> str:
-        """What is said of a call that ended without an error, and yet failed."""
-        has_cause = self.text != _BY_ERROR["TASK_EXECUTION_EXCEPTION"][1]
-        return f"failed{{}}: {self.as_ray_says}" if has_cause else "failed{}, as Ray says, though it ran to its end"
+    def failed_text(self, ended_by: str) -> str:
+        """What is said of a call that ended without an error, and yet failed.
+
+        Args:
+            ended_by: What cut it off, if anything did; a text from a file.
+        """
+        if self.text != _BY_ERROR["TASK_EXECUTION_EXCEPTION"][1]:
+            return f"failed{{}}: {self.as_ray_says}"
+        return "failed{}, as Ray says" + (f": {ended_by}" if ended_by else ", though it ran to its end")
 
 
 _BY_ERROR: Final = {

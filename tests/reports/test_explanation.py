@@ -548,7 +548,8 @@ def test_all_places_of_a_finding_are_counted(tmp_path: Path) -> None:
     """Also those that are too many to be kept."""
     for number in range(27):
         (tmp_path / f"{number}.log").write_text("not a span\n")
-    said = texts(explained(folder_of(tmp_path, [Builder().span("main")])), "missing")
+    spans = [Builder().span("main"), Builder().span("main", trace=2)]
+    said = texts(explained(folder_of(tmp_path, spans)), "missing")
     assert any(text.endswith(", and 26 more") for text in said)
 
 

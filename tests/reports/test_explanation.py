@@ -1818,3 +1818,23 @@ def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path) -> None:
     assert unseen == "1 of 2 calls has no attempt: finished, as Ray says; its span is lost, or in another file (f)"
     (of_calls,) = (text for text in texts(document, "time") if text.startswith("2 calls of f"))
     assert of_calls.endswith("; what 1 without an attempt took isn't counted")
+
+
+@pytest.mark.parametrize(
+    ("function", "is_by_own_hook", "is_skipped"),
+    [("f", False, False), ("A.__init__", False, False), ("A.g", False, True), ("A.g", True, False)],
+)
+def test_tracing_skips_methods_alone(tmp_path: Path, function: str, *, is_by_own_hook: bool, is_skipped: bool) -> None:
+    """Of what else finished, as Ray says, and isn't here, the file is missing; spanview's hook leaves out no method."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.node_id": NODE, "ray.remote": "actor" if function != "f" else "function"}
+    ids |= {"ray.actor_id": "5a" * 16} if function != "f" else {}
+    ids |= {"ray.task_id": task, "ray.submitter_task_id": "ff" * 24} if is_by_own_hook else {}
+    call = build.span(f"{function} ray.remote", span=1, start=0, duration=50, kind="PRODUCER", attributes=ids)
+    kinds = {"f": "NORMAL_TASK", "A.__init__": "ACTOR_CREATION_TASK", "A.g": "ACTOR_TASK"}
+    states = {state: EPOCH_NS + 9_000 + int(state) * 1_000 for state in ("1", "2", "5", "8", "11")}
+    line = line_of(task, states, name=function, kind=kinds[function])
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+    said = texts(explained(folder_of(tmp_path, [call])), "unseen")
+    assert any("Ray's tracing skips it" in text for text in said) is is_skipped
+    assert any("its span is lost, or in another file" in text for text in said) is not is_skipped

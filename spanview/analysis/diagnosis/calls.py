@@ -23,7 +23,7 @@ from spanview.analysis.diagnosis.finding import Certainty, Kind, having, number
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.exits import cut_off_among
 from spanview.analysis.ray.generators import generators_of
-from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
+from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, short_names
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.analysis.ray.told import CallOutcome, failed_ns_of
 from spanview.model.codes import ERROR
@@ -119,10 +119,15 @@ def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:
 def untraced(facts: Facts) -> Finding | None:
     """Find calls that ran or run without an attempt, because tracing leaves out their method."""
     statuses, whys = facts.statuses, facts.reasons
-    rows = [row for row, why in whys.items() if why.reason is Reason.UNTRACED and statuses[row] != ERROR]
+    texts, names = facts.store.names.texts, facts.store.spans.name
+    rows = [
+        row
+        for row, why in whys.items()
+        # No constructor is left out: its actor was there already, or its span is in another file.
+        if why.reason is Reason.UNTRACED and statuses[row] != ERROR and not texts[names[row]].endswith(CONSTRUCTED)
+    ]
     if not rows:
         return None
-    texts, names = facts.store.names.texts, facts.store.spans.name
     functions = Counter(texts[names[row]].removesuffix(SUBMITTED) for row in rows)
     (first, _), *others = functions.most_common()
     more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""

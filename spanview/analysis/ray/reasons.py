@@ -407,17 +407,22 @@ class _Reasons:
         return existing
 
     def _was_passed(self, call: _CallWithoutAttempt) -> bool:
-        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time.
-
-        spanview's hook, which alone writes the task that submits a call, leaves no method out.
-        """
+        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
-        if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
+        if actor is None or spans.status[call.row] == ERROR:
             return False
         is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
         ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.process[call.row]), NO_TIME)
-        was_passed = is_one_life and ended != NO_TIME and last >= ended
-        return was_passed and "ray.submitter_task_id" not in self._store.span(call.row).attributes
+        return is_one_life and ended != NO_TIME and last >= ended and self._may_be_skipped(call)
+
+    def _may_be_skipped(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether tracing may leave out what a call calls: some methods, but no function and no constructor.
+
+        spanview's hook, which alone writes the task that submits a call, leaves no method out.
+        """
+        if not call.actor or call.is_constructor or self._leaves_attempts(call):
+            return False
+        return "ray.submitter_task_id" not in self._store.span(call.row).attributes
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
@@ -455,7 +460,7 @@ class _Reasons:
         if told.outcome is CallOutcome.FINISHED and not told.was_sent:
             brief = "finished, as Ray says, which doesn't say that it ran"
             return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
-        if told.outcome is CallOutcome.FINISHED and self._leaves_attempts(call):
+        if told.outcome is CallOutcome.FINISHED and not self._may_be_skipped(call):
             brief = "finished, as Ray says; its span is lost, or in another file"
             return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
         if told.outcome is CallOutcome.FINISHED:

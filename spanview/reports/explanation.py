@@ -245,6 +245,11 @@ def _lacks_replica(request: Request) -> bool:
     return is_over and Part.ROUTE in request.parts and Part.REPLICA not in request.parts
 
 
+def _has_open_replica(request: Request) -> bool:
+    """Tell whether how long a request was handled isn't known, though a span of its replica is there."""
+    return request.total_ns is not None and request.handling_ns is None and Part.REPLICA in request.parts
+
+
 def _as_sure_as_it_says(said: Statement) -> Statement:
     """Return a statement that is only likely where a part of it is: what took the time has many parts."""
     is_likely = said.topic is Topic.TIME and _LIKELY.search(said.text) is not None
@@ -558,6 +563,9 @@ class _Explanation:
             if lost := sum(map(_lacks_replica, group.requests)) - len(unbegun):
                 which = "it has" if group.count == 1 else f"{lost:,} of them {'has' if lost == 1 else 'have'}"
                 unbegun_text += f"; {which} no span of a replica: lost, elsewhere, or never begun"
+            if unended := sum(map(_has_open_replica, group.requests)):
+                which = "it" if group.count == 1 else f"{unended:,} of them"
+                unbegun_text += f"; of {which} the replica's span has no end: the handling counts as other"
             if unbegun_text or not only_unbegun:
                 more, text = "stats --by serve-request", text + unbegun_text
                 yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)

@@ -525,6 +525,20 @@ def test_how_long_who_called_a_lost_replica_took_itself_nobody_knows(tmp_path: P
     assert (lost in texts(explained(folder, "--by", "serve"), "time")) is is_lost
 
 
+@pytest.mark.parametrize(("lasted", "said"), [(20, False), (None, True)])
+def test_what_a_replica_without_an_end_handled_counts_as_other(
+    tmp_path: Path, lasted: int | None, *, said: bool
+) -> None:
+    """As where the end of its file is missing: the request is over, and how long it was handled isn't known."""
+    build, names = Builder(), ("proxy_http_request A GET /", "route_to_replica A f", "replica_handle_request A f")
+    spans = [
+        build.span(name, span=number + 1, parent=number or None, start=number, duration=lasted if number == 2 else 30)
+        for number, name in enumerate(names)
+    ]
+    (time_of_all,) = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
+    assert time_of_all.endswith("; of it the replica's span has no end: the handling counts as other") is said
+
+
 @pytest.mark.parametrize("ended_by", ["KeyboardInterrupt", "SystemExit: 3"])
 def test_nobody_may_have_waited_for_what_was_cancelled(tmp_path: Path, ended_by: str) -> None:
     """It ended because it was cancelled, whatever its caller waited for; what ended by itself was waited for."""

@@ -41,8 +41,9 @@ _STANDARD: Final = re.compile(r"[/\\]lib(?:64)?[/\\]python\d|[/\\]Python\d+[/\\]
 _FOLDERS: Final = re.compile(r".*[/\\](?:(?:site|dist)-packages|python\d[\w.]*|Lib)[/\\]", re.IGNORECASE)
 _SOURCES: Final = re.compile(
     r"^(?:python/)?(ray)/|/python/(ray)/|(?:^|/)(opentelemetry)/(?:sdk|trace|context|util|instrumentation)/"
+    r"|(?:^|/)(spanview)/ray/"
 )
-"""Sources of Ray and OpenTelemetry outside of a folder of packages; somebody's own program can be in a folder `ray`."""
+"""Sources of Ray, OpenTelemetry and the hook outside of a folder of packages; a program's own can be in `ray`."""
 _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0(\w+)\.[\w.]+")
 """A source path, then a function with its module: Cython's names for frames of compiled modules."""
 _CARETS: Final = " ~^|+\r"

@@ -180,6 +180,7 @@ def test_huge_lines_take_no_time(line: str, path: str) -> None:
         ("python/ray/_raylet.pyx", "ray"),
         ("ray/serve/handle.py", "ray"),
         ("/src/opentelemetry/sdk/trace/__init__.py", "opentelemetry"),
+        ("/src/spanview/ray/calls.py", "spanview"),
         ("/usr/lib/python3.12/asyncio/tasks.py", "python"),
         ("<frozen runpy>", "python"),
         ("/usr/lib/python3/dist-packages/six.py", "six"),

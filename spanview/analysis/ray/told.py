@@ -274,8 +274,6 @@ class Shown(NamedTuple):
     """Which attempts that is."""
     are_held: Flags
     """Which of them waited until something else had ended in their actors."""
-    idle: NDArray[Any]
-    """When all that it had begun before had ended; 0 for nothing."""
     busy: NDArray[Any]
     """How long it ran something else since it was prepared, or since the call; in nanoseconds."""
 
@@ -331,8 +329,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     put(WaitedFor.ACTOR, np.where(is_method, between(created, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, np.where(is_unready, runs, sent))))
-    loading = between(np.where(is_method, np.maximum(runs, shown.idle), runs), until)
-    put(WaitedFor.LOADING, np.where(is_method & (loading < _LEAST_START_NS), 0, loading))
+    # An actor takes a call's arguments in its event loop, which anything may block.
+    put(WaitedFor.LOADING, np.where(is_method, 0, between(runs, until)))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         for part in (WaitedFor.ACTOR, WaitedFor.RESOURCES):

@@ -413,8 +413,7 @@ class AllAttempts:
         if tasks is None:
             return None
         are_held, are_first = kinds == KINDS.index(WaitedFor.ACTOR), self._firsts[chosen] == chosen
-        idle = np.where(are_first, 0, self._reached[chosen - 1])
-        shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, idle, busy)
+        shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, busy)
         return told_waits(self.store, tasks, self._rows[chosen], self._callers[chosen], shown)
 
     def _with_rays_word(

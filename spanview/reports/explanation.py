@@ -390,8 +390,13 @@ class _Explanation:
         kind = f"{'other ' if errors else ''}call"
         also = [f"{least}{count(failed, kind)} failed or {'was' if failed == 1 else 'were'} lost"] if failed else []
         also += [f"{count(len(self._by_status), 'request')} failed by status code"] if self._by_status else []
+        if raised := [*self._broken_off.values()].count(Failure.RAISED):
+            also.append(f"{count(raised, 'request')} raised an exception")
         but = f", {'and' if errors else 'but'} {' and '.join(also)}" if also else ""
-        yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed{but}", "check")
+        failed_text = (
+            f"{count(errors, 'span')} failed" if errors else "no span has the status ERROR" if also else "no span failed"
+        )
+        yield Statement(Topic.ABOUT, f"{text}; {failed_text}{but}", "check")
         rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.
         others = [

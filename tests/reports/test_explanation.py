@@ -389,7 +389,7 @@ def test_requests_that_failed_without_an_error(tmp_path: Path) -> None:
         "GET /2 failed without an error: HTTP status 503",
         "GET /3 failed without an error: HTTP status 404",
     ]
-    assert texts(document, "about")[0].endswith("; no span failed, but 2 requests failed by status code")
+    assert texts(document, "about")[0].endswith("; no span has the status ERROR, but 2 requests failed by status code")
     assert texts(document, "time")[0].startswith("the slowest of 3 traces with a root, GET /")
     alone = explained(folder, "-q", "http.response.status_code=503")
     assert texts(alone, "failed") == ["GET /2 failed without an error: HTTP status 503"]
@@ -626,6 +626,7 @@ def test_what_breaks_off_after_its_status_code_has_failed(tmp_path: Path) -> Non
             of_span["attributes"]["http.status_code"] = "200"
             spans.append(of_span | {"events": events if span != 2 and span <= within else []})
     document = explained(folder_of(tmp_path, spans))
+    assert texts(document, "about")[0].endswith("; no span has the status ERROR, but 1 request raised an exception")
     assert sorted(texts(document, "failed")) == [
         "replica_handle_request App __call__ failed: ValueError: out of step; no status says so",
         "replica_handle_request App __call__ was cancelled, as when its caller gives up; no status says so",
@@ -1224,7 +1225,7 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     assert retried.endswith("; the last one was lost, too") is not ends_well
     assert texts(document, "failed") == ([] if ends_well else ["f failed: its worker died, as Ray says"])
     (head,) = texts(document, "about")
-    assert head.endswith("no span failed" if ends_well else "no span failed, but 1 call failed or was lost")
+    assert head.endswith("no span failed" if ends_well else "no span has the status ERROR, but 1 call failed or was lost")
     spent = next(text for text in texts(document, "time") if text.startswith("1 call of f"))
     assert ("; what 1 without an end ran isn't counted" in spent) is not ends_well
     stretches = [text for text in texts(explained("-q", "name~f", folder), "time") if "between attempts of f" in text]

@@ -394,7 +394,11 @@ class _Explanation:
             also.append(f"{count(raised, 'request')} raised an exception")
         but = f", {'and' if errors else 'but'} {' and '.join(also)}" if also else ""
         failed_text = (
-            f"{count(errors, 'span')} failed" if errors else "no span has the status ERROR" if also else "no span failed"
+            f"{count(errors, 'span')} failed"
+            if errors
+            else "no span has the status ERROR"
+            if also
+            else "no span failed"
         )
         yield Statement(Topic.ABOUT, f"{text}; {failed_text}{but}", "check")
         rays_own, root_of = uncounted_names(store), table.root_row

@@ -1225,7 +1225,9 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
     assert retried.endswith("; the last one was lost, too") is not ends_well
     assert texts(document, "failed") == ([] if ends_well else ["f failed: its worker died, as Ray says"])
     (head,) = texts(document, "about")
-    assert head.endswith("no span failed" if ends_well else "no span has the status ERROR, but 1 call failed or was lost")
+    assert head.endswith(
+        "no span failed" if ends_well else "no span has the status ERROR, but 1 call failed or was lost"
+    )
     spent = next(text for text in texts(document, "time") if text.startswith("1 call of f"))
     assert ("; what 1 without an end ran isn't counted" in spent) is not ends_well
     stretches = [text for text in texts(explained("-q", "name~f", folder), "time") if "between attempts of f" in text]
@@ -1517,7 +1519,7 @@ def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("ends", "ended_by", "said"),
+    ("ends", "ended_by", "failed"),
     [
         (True, "", []),
         (False, "", ["f failed, as Ray says, though it ran to its end"]),
@@ -1525,7 +1527,7 @@ def test_what_was_cancelled_without_an_end_is_not_counted(tmp_path: Path) -> Non
     ],
 )
 def test_what_ray_says_failed_has_failed_though_its_span_ended(
-    tmp_path: Path, ended_by: str, said: list[str], *, ends: bool
+    tmp_path: Path, ended_by: str, failed: list[str], *, ends: bool
 ) -> None:
     """As where a result can't be sent: its span has no error, but its caller got one."""
     task, build = "35" * 8 + "0a" * 16, Builder()
@@ -1542,7 +1544,7 @@ def test_what_ray_says_failed_has_failed_though_its_span_ended(
     error = "" if ends else "TASK_EXECUTION_EXCEPTION"
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, error=error))
     document = explained(folder)
-    assert texts(document, "failed") == said
+    assert texts(document, "failed") == failed
     assert not any("cut off while it ran" in text for text in texts(document, "unseen"))
     (row,) = json.loads(spanview("stats", "--by", "ray", "--json", folder).output)["rows"]
     assert (row["ended"], row["failed"]) == ((1, 0) if ends else (0, 1))

@@ -23,7 +23,7 @@ from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -104,22 +104,25 @@ class Doubted:
     """Which stretches of the critical paths of some trees may be blamed on the wrong span.
 
     That is so in a Ray call, where its caller, or one above that, worked on when it had ended; and of a span that ran
-    while calls of its process were on their way that it isn't below. What a result takes to arrive is left out.
+    while calls of its process were on their way that it isn't below, those among the replicas of Ray Serve, too. What a
+    result takes to arrive is left out.
 
     Args:
-        nodes: The node that each stretch is blamed on; those of one trace after the other's, each by time.
+        blamed: Twice the node that each stretch is blamed on, and one more where it only waited; one trace's after the
+            other's, each by time.
         times_ns: Where they start, and where they end.
-        are_waits: Whether it only waited.
+        replicas: Those of Ray Serve that were routed.
     """
 
     def __init__(
         self,
         trees: Trees,
         names: Interned,
-        nodes: Places,
+        blamed: Places,
         times_ns: NDArray[np.int64],
-        are_waits: Flags,
+        replicas: Collection[int],
     ) -> None:
+        nodes, are_waits = np.divmod(blamed, 2)
         self._tree, self._names, self._nodes = trees.tree, names, nodes
         starts_ns, ends_ns = times_ns
         self._beside: dict[int, int] = {}
@@ -127,14 +130,16 @@ class Doubted:
         self._texts_of: dict[tuple[int, ...], list[str]] = {}
         self.stretches = np.zeros(len(nodes), np.bool_)
         submits, runs = call_names(names)
-        if not submits:
+        if not submits and not replicas:
             return
         count, kinds, of_names = len(trees.tree.rows), trees.of("kind"), trees.of("name")
         self._are_attempts = (kinds == CONSUMER) & np.isin(of_names, [*runs])
-        self._are_calls = (kinds == PRODUCER) & np.isin(of_names, [*submits]) & (trees.of("end_ns") != NO_TIME)
+        self._are_calls = (kinds == PRODUCER) & np.isin(of_names, [*submits])
+        self._are_calls[[*map(self._tree.parents.__getitem__, replicas)]] = True
+        self._are_calls &= trees.of("end_ns") != NO_TIME
         have_calls = np.zeros(trees.count, np.bool_)
         have_calls[trees.traces[:count][self._are_attempts | self._are_calls]] = True
-        own = np.flatnonzero(~are_waits & (nodes < count) & (ends_ns - starts_ns > MOST_NS))
+        own = np.flatnonzero((are_waits == 0) & (nodes < count) & (ends_ns - starts_ns > MOST_NS))
         own = own[have_calls[trees.traces[nodes[own]]] & ~self._are_calls[nodes[own]]]
         if not len(own):
             return

@@ -402,7 +402,7 @@ def resources_told(store: Store, rows: Places, calls: Places) -> list[set[str]]:
     return [{part.partition(" ")[2] for part in text.split(", ") if part} for text in texts]
 
 
-_IN_ORDER: Final = "Owner worker exit type: INTENDED"
+_IN_ORDER: Final = re.compile("Owner worker exit type: INTENDED|was terminated expectedly")
 _MOST_CAUSE: Final = 160
 """Characters of why an actor died."""
 
@@ -716,8 +716,8 @@ def _cause_in(message: str) -> str:
     if "exit_actor() is called" in message:
         return "it called exit_actor"
     cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
-    # An owner that ended in order, as a driver, has ended its actors.
-    cause = cause.replace("has died", "ended") if _IN_ORDER in message else cause
+    # An owner that ended in order, as a driver, has ended its actors; so has a node that was stopped.
+    cause = cause.replace("has died", "ended") if _IN_ORDER.search(message) else cause
     return (cause or message).partition("\n")[0][:_MOST_CAUSE]
 
 

@@ -42,7 +42,7 @@ from spanview.analysis.ray.writers import Life, Writers
 from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
 from spanview.index.processes import file_of_process
-from spanview.model.codes import CONSUMER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
@@ -358,7 +358,8 @@ class UnendedSpans:
             # Ray says when its process died: it had ended then at the latest.
             told_ns, ended = self._dead.get(self._store.spans.process[row], NO_TIME), self._exit_of(row)
             if told_ns == NO_TIME or told_ns < self._store.spans.start_ns[row] or (ended and ended.is_in_order):
-                return None
+                # A call names the actor that it goes to; what Serve's replicas handle, their own.
+                return None if self._store.spans.kind[row] == PRODUCER else self._with_actor(row, pid, seen_ns)
             reason = f"its process (pid {pid}) has ended, as Ray says" if ended is None else _ended_text(pid, ended)
             return Unended(Fate.LOST, reason, pid, seen_ns=min(seen_ns, told_ns), told_ns=told_ns)
         from spanview.analysis.ray.told import CallOutcome, outcomes_from
@@ -380,7 +381,7 @@ class UnendedSpans:
         return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
 
     def _with_actor(self, row: int, pid: int, seen_ns: int) -> Unended | None:
-        """Return what has become of an attempt whose actor died with its process, as a constructor's does."""
+        """Return what has become of what an actor ran that died with its process, as a constructor."""
         from spanview.analysis.ray.told import lives_of_actor
 
         _, cause = lives_of_actor(self._store, self._writers.facts_of(row).actor)

@@ -320,20 +320,24 @@ def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "cause", "fate"),
+    ("kind", "state", "cause", "fate"),
     [
-        ("DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.LOST),
-        ("DEAD", "its node has died. Likely to have failed", Fate.LOST),
-        ("RESTARTING", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
-        ("DEAD", "its owner has died. Owner worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
+        ("CONSUMER", "DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.LOST),
+        ("SERVER", "DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.LOST),
+        # Another actor's, to which the call goes.
+        ("PRODUCER", "DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
+        ("CONSUMER", "DEAD", "its node has died. Node Id: 9f\n\tmissing too many heartbeats", Fate.LOST),
+        ("CONSUMER", "DEAD", "its node has died. Node Id: 9f\n\tthe node was terminated expectedly", Fate.UNKNOWN),
+        ("CONSUMER", "RESTARTING", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
+        ("CONSUMER", "DEAD", "its owner has died. Owner worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
     ],
 )
-def test_a_constructor_is_lost_with_its_actor(state: str, cause: str, fate: Fate) -> None:
+def test_a_constructor_is_lost_with_its_actor(kind: str, state: str, cause: str, fate: Fate) -> None:
     """Ray's events say of the actor that its process died, and of the constructor nothing more than that it began."""
     actor, reader, build = "5a" * 16, MemoryReader(), Builder()
     ids = {"ray.task_id": TASK, "ray.node_id": NODE, "ray.actor_id": actor}
     store = Store(reader)
-    name, ran = "A.__init__ ray.remote", dict[str, Any](kind="CONSUMER", attributes=ids, duration=None)
+    name, ran = "A.__init__ ray.remote", dict[str, Any](kind=kind, attributes=ids, duration=None)
     add(store, reader, ENDED, build.span(name, span=1, start=0, duration=5, kind="PRODUCER", resource=HERE))
     add(store, reader, STARTED, build.span(f"{name}_worker", span=2, parent=1, start=10, resource=HERE, **ran))
     died = {"error_message": f"The actor is dead because {cause}."}

@@ -136,10 +136,14 @@ DOUBTFUL = [
     ("a 0-9\nb 2-3\nc 4-5", "a0-9", "there are 3 roots"),
     # A deployment that asked another one, and gave up.
     (
-        f"a 0-90000\n  {ROUTE} 1000-2000\n    {REPLICA} 1500-60000\n"
-        f"      {ROUTE} 3000-4000\n        {REPLICA} 3500-390000",
-        f"a0-1000 ~{REPLICA}1000-1500 {REPLICA}1500-3000 {ROUTE}3000-4000 {REPLICA}4000-60000 "
-        f"a60000-90000 {REPLICA}90000-390000",
+        (
+            f"a 0-90000\n  {ROUTE} 1000-2000\n    {REPLICA} 1500-60000\n"
+            f"      {ROUTE} 3000-4000\n        {REPLICA} 3500-390000"
+        ),
+        (
+            f"a0-1000 ~{REPLICA}1000-1500 {REPLICA}1500-3000 {ROUTE}3000-4000 {REPLICA}4000-60000 "
+            f"a60000-90000 {REPLICA}90000-390000"
+        ),
         f"{REPLICA} may have awaited calls",
     ),
 ]

@@ -7,6 +7,7 @@
 - A span without a start starts with what is below it, at the latest with its own end. Any other one without an end
   ends with the last of what is below it. One that ends before it starts takes no time, at its end.
 - A child can't start before its parent. Where clocks say so, it starts with it, and takes no time if it ended earlier.
+- A server that starts when its client has ended is taken for one that was given up; its clock may be ahead.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
+from spanview.model.codes import CLIENT, SERVER
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from spanview.index.arrays import Places
     from spanview.index.forest import Trees
     from spanview.index.tree import TraceTree
 
@@ -78,7 +81,23 @@ def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentT
         doubts[index] = found[-1]
         for node, parent, start, end in zip(nodes, *found[:-1], strict=True):
             parents[node], starts[node], ends[node] = ROOT if parent == ROOT else nodes[parent], start, end
+    late = np.bincount(trees.traces[_late_servers(trees, above, begins, lasts)], minlength=trees.count)
+    for index in np.flatnonzero(late).tolist():
+        said = _number(late[index], "server starts after its client's end", "servers start after their clients' ends")
+        doubts[index] = ", ".join(filter(None, (doubts[index], said)))
     return ConsistentTraces(parents, starts, ends, doubts)
+
+
+def _late_servers(trees: Trees, above: Places, begins: Places, lasts: Places) -> Places:
+    """Return the servers that start when their clients have ended: these gave up, or the clock here is ahead."""
+    import numpy as np
+
+    kinds = trees.of("kind")
+    servers = np.flatnonzero((kinds == SERVER) & (above >= 0) & (above < len(kinds)))
+    servers = servers[kinds[above[servers]] == CLIENT]
+    ended = lasts[above[servers]]
+    late: Places = servers[(ended != NO_TIME) & (begins[servers] > ended)]
+    return late
 
 
 def _settled(

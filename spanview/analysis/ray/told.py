@@ -669,6 +669,8 @@ def _outcome_of(tasks: RayTasks, index: int, *, is_left: bool = False) -> ToldOu
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
         return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)
+    if is_over and tasks["attempt"][index] and tasks["ready"][index] != NO_STATE:
+        waits += ", to be tried again"
     if is_over and (before := _waited_before(tasks, index)):
         # Its actor may have been ready long before that.
         waits = f"{before}{waits}{' or to get it' * (waits == _FOR_ACTOR)}"

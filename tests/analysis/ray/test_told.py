@@ -930,17 +930,19 @@ def test_a_moment_before_an_idle_actor_runs_a_call_is_no_turn(tmp_path: Path, ms
 
 
 @pytest.mark.parametrize(
-    ("kind", "at_ms", "text"),
+    ("attempt", "kind", "at_ms", "text"),
     [
-        ("NORMAL_TASK", {"2": 0, "5": 600}, "to be run by its worker"),
-        ("NORMAL_TASK", {"2": 0, "5": 7_000}, "for a worker or 1 CPU and then to be run by its worker"),
-        ("NORMAL_TASK", {"2": 7_000}, "for its arguments and then for a worker or 1 CPU"),
-        ("ACTOR_TASK", {"2": 7_000}, "for its arguments and then for its actor to be ready or to get it"),
-        ("ACTOR_TASK", {"2": 7}, "for its actor to be ready"),
+        (0, "NORMAL_TASK", {"2": 0, "5": 600}, "to be run by its worker"),
+        (0, "NORMAL_TASK", {"2": 0, "5": 7_000}, "for a worker or 1 CPU and then to be run by its worker"),
+        (0, "NORMAL_TASK", {"2": 7_000}, "for its arguments and then for a worker or 1 CPU"),
+        (0, "ACTOR_TASK", {"2": 7_000}, "for its arguments and then for its actor to be ready or to get it"),
+        (0, "ACTOR_TASK", {"2": 7}, "for its actor to be ready"),
+        (1, "NORMAL_TASK", {"2": 0}, "for a worker or 1 CPU, to be tried again"),
+        (1, "NORMAL_TASK", {}, "to be tried again"),
     ],
 )
 def test_what_was_not_run_at_last_may_have_waited_longer_for_something_else(
-    tmp_path: Path, kind: str, at_ms: dict[str, int], text: str
+    tmp_path: Path, attempt: int, kind: str, at_ms: dict[str, int], text: str
 ) -> None:
     """Of what its driver left behind, not only what it waited for at last is said."""
     task, build = "35" * 8 + "0a" * 16, Builder()
@@ -948,7 +950,7 @@ def test_what_was_not_run_at_last_may_have_waited_longer_for_something_else(
     call = build.span("f ray.remote", span=1, duration=0, kind="PRODUCER", attributes=ids)
     (tmp_path / "7.txt").write_bytes(file_of([call]))
     states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in {"1": 0, **at_ms}.items()}
-    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, kind=kind))
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, kind=kind, attempt=attempt))
     over = {"event_data": {"job_id": "AQAAAA==", "is_dead": True}, "source_type": "EXPORT_DRIVER_JOB"}
     (tmp_path / "event_EXPORT_DRIVER_JOB.log").write_text(f"{json.dumps(over)}\n")
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()

@@ -78,6 +78,7 @@ class SpanFiles(SpanProcessor):
                 with self._lock:
                     line = line_of(span, self._frame(span))
                     self._started.write(line)
+                    self._ended.keep_up_with(self._started)
         except Exception as error:  # noqa: BLE001 - tracing never breaks a program
             self._losses.say_once(error, self._started.path)
 
@@ -89,6 +90,7 @@ class SpanFiles(SpanProcessor):
             with self._lock:
                 line = line_of(span, self._frame(span), _ended_by(span))
                 self._ended.write(self._loss_line() + line)
+                self._started.keep_up_with(self._ended)
                 self._losses.count = 0
         except Exception as error:  # noqa: BLE001 - tracing never breaks a program
             with self._lock:

@@ -74,7 +74,8 @@ class SpanFile:
         if descriptor is None or not self._is_in_its_place(descriptor):
             descriptor = self._open()
         if self._max_bytes and self._size and self._size + len(line) > self._max_bytes:
-            descriptor = self._begin_next()
+            self._leave()
+            descriptor = self._open()
         append(descriptor, line, self._size)
         self._size += len(line)
 
@@ -115,11 +116,14 @@ class SpanFile:
             self.close()
         return bool(status.st_nlink)
 
-    def _begin_next(self) -> int:
+    def keep_up_with(self, other: SpanFile) -> None:
+        """Go on in a file of the number that another kind has, so that an end isn't removed before its start."""
+        if self._number < other._number:
+            self._leave()
+
+    def _leave(self) -> None:
         self.close()
         self._number += 1
-        descriptor = self._open()
         if self._keep and self._number > self._keep:
             with contextlib.suppress(OSError):
                 os.unlink(self._path(self._number - self._keep))
-        return descriptor

@@ -334,6 +334,25 @@ for _ in range(20):
     assert {span["span_id"] for span in left.ended} == {*printed[-2 * files :]}
 
 
+@pytest.mark.parametrize("texts", [("a", ""), ("", "a")], ids=["long at the start", "long at the end"])
+def test_no_end_is_removed_before_its_start(tmp_path: Path, texts: tuple[str, str]) -> None:
+    """Or what had ended would be taken for lost, though the files of one kind grow faster than those of the other."""
+    first, last = (text * 2000 for text in texts)
+    _, errors, status = run(
+        f"""
+for _ in range(40):
+    with tracer.start_as_current_span("work", attributes={{"first": {first!r}}}) as span:
+        span.set_attribute("last", {last!r})
+""",
+        tmp_path,
+        {"SPANVIEW_MAX_BYTES": "20000", "SPANVIEW_KEEP": "2"},
+    )
+    assert (errors, status) == ("", 0)
+    store = load_store(tmp_path)
+    assert 0 < len(store.spans) < 40
+    assert min(store.spans.end_ns) > 0
+
+
 def test_nowhere_to_write(tmp_path: Path) -> None:
     """The program runs as if nothing was, and is told once."""
     (tmp_path / "file").touch()

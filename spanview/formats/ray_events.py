@@ -92,6 +92,8 @@ class ActorUpdate(NamedTuple):
     """Why it died."""
     freed_ns: int
     """When it died, for good or not, and left what it had asked for, in nanoseconds since 1970; 0 otherwise."""
+    pid: int
+    """Of its process, also of one that died; 0 for none."""
 
 
 class NodeUpdate(NamedTuple):
@@ -219,6 +221,7 @@ def _actor_update(data: Mapping[str, Any], seconds: int) -> ActorUpdate:
         _id(data.get("node_id")),
         next(filter(None, texts), ""),
         min(seconds, _MOST_SECONDS) * 1_000_000_000 if is_asking and state in _GONE else 0,
+        _number(data.get("pid"), 0),
     )
 
 

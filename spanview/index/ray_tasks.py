@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,6 +70,8 @@ class Actor:
     """Whether it won't be started again."""
     cause: str = ""
     """Why it died; a text from a file."""
+    ended: set[int] = field(default_factory=set)
+    """The pids of its processes that had ended when it was to be started again."""
 
 
 def in_plural(resources: str) -> str:
@@ -148,6 +150,7 @@ class RayTasks:
         actor.restarts += actor.is_restarting and update.state == "ALIVE"
         actor.is_restarting = update.state == "RESTARTING" or (actor.is_restarting and update.state != "ALIVE")
         actor.is_dead = update.state == "DEAD"
+        actor.ended |= {update.pid} if update.state == "RESTARTING" else set()
         actor.cause = update.cause or actor.cause
         if update.freed_ns:
             self._freed.append(update.freed_ns)

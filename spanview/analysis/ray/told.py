@@ -402,7 +402,7 @@ def resources_told(store: Store, rows: Places, calls: Places) -> list[set[str]]:
     return [{part.partition(" ")[2] for part in text.split(", ") if part} for text in texts]
 
 
-_IN_ORDER: Final = re.compile("Owner worker exit type: INTENDED|was terminated expectedly")
+_IN_ORDER: Final = re.compile("[Ww]orker exit type: INTENDED|was terminated expectedly")
 _MOST_CAUSE: Final = 160
 """Characters of why an actor died."""
 
@@ -698,7 +698,7 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:
-            text = f"{text} ({_cause_in(message)})"
+            text = f"{text} ({cause_in(message)})"
     elif OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task whose result it takes failed, or was cancelled"
     elif error == "RUNTIME_ENV_SETUP_FAILED" and message:
@@ -713,12 +713,12 @@ def _failed(tasks: RayTasks, index: int, *, was_sent: bool) -> ToldOutcome:
     return ToldOutcome(outcome, text, was_sent=was_sent, failed_ns=int(tasks["failed"][index]))
 
 
-def _cause_in(message: str) -> str:
+def cause_in(message: str) -> str:
     """Return why an actor died, in a clause, as Ray's message says it; a text from a file."""
     if "exit_actor() is called" in message:
         return "it called exit_actor"
     cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
-    # An owner that ended in order, as a driver, has ended its actors; so has a node that was stopped.
+    # An owner that ended in order, as a driver, has ended its actors; so has a node that was stopped, or `exit_actor`.
     cause = cause.replace("has died", "ended") if _IN_ORDER.search(message) else cause
     return (cause or message).partition("\n")[0][:_MOST_CAUSE]
 
@@ -730,7 +730,7 @@ def lives_of_actor(store: Store, actor: str) -> tuple[int, str]:
         actor: Its id, in hex.
     """
     told = None if store.ray is None else store.ray.actors.get(actor)
-    return (0, "") if told is None else (told.restarts, _cause_in(told.cause))
+    return (0, "") if told is None else (told.restarts, cause_in(told.cause))
 
 
 def _waits_for(tasks: RayTasks, index: int) -> str:

@@ -37,7 +37,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.ray.names import RAN, function_of, is_rays_own
+from spanview.analysis.ray.names import RAN, function_of, is_constructor, is_rays_own
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
     from spanview.analysis.ray.writers import Host, WorkerExit
+    from spanview.index.ray_tasks import Actor
     from spanview.index.store import Store
 
 MAX_UNENDED: Final = 1_000
@@ -263,7 +264,7 @@ class UnendedSpans:
         """Return what has become of a span that doesn't run, with what has become of its call, if it is an attempt."""
         spans = self._store.spans
         # Other programs have consumers, too: of messages.
-        if not self._store.names.texts[spans.name[row]].endswith(RAN):
+        if not self._name_of(row).endswith(RAN):
             return span
         newest_ns = self._calls_of(spans.trace[row]).newest_ns.get(spans.parent_id[row], NO_TIME)
         is_followed = newest_ns > spans.start_ns[row]
@@ -271,10 +272,17 @@ class UnendedSpans:
         is_open = is_open and self._may_call(row) and not self._is_of_dead_actor(row)
         return replace(span, is_followed=is_followed, may_be_tried_again=is_open)
 
+    def _name_of(self, row: int) -> str:
+        return self._store.names.texts[self._store.spans.name[row]]
+
     def _is_of_dead_actor(self, row: int) -> bool:
         """Return whether the actor that ran an attempt won't be started again, as Ray says."""
-        told = None if self._store.ray is None else self._store.ray.actors.get(self._writers.facts_of(row).actor)
-        return told is not None and told.is_dead
+        actor = self._actor_of(row)
+        return actor is not None and actor.is_dead
+
+    def _actor_of(self, row: int) -> Actor | None:
+        """Return what Ray says of the actor that ran an attempt."""
+        return None if self._store.ray is None else self._store.ray.actors.get(self._writers.facts_of(row).actor)
 
     def _may_call(self, row: int) -> bool:
         """Return whether the process that called an attempt, for which Ray would try it again, may be alive."""
@@ -345,7 +353,7 @@ class UnendedSpans:
             if told is not None:
                 return Unended(Fate.LOST, _ended_text(writer.pid, told), writer.pid, seen_ns=seen_ns)
             reason = f"{who} has ended" if was_alive else f"{who} isn't running"
-            is_own = is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]]))
+            is_own = is_rays_own(function_of(self._name_of(row)))
             fate = Fate.STOPPED if is_own else Fate.LOST
             return Unended(fate, reason, writer.pid, is_likely=is_own or not was_alive, seen_ns=seen_ns)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
@@ -366,7 +374,8 @@ class UnendedSpans:
 
         told, following = outcomes_from(self._store, row, self._call_of(row))
         if told is None or not told.outcome.has_failed:
-            is_left = told is None or told.outcome is not CallOutcome.FINISHED
+            # A constructor has finished when it has in one of its actor's lives.
+            is_left = told is None or told.outcome is not CallOutcome.FINISHED or is_constructor(self._name_of(row))
             return self._with_actor(row, pid, seen_ns) if is_left else None
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
@@ -382,12 +391,17 @@ class UnendedSpans:
 
     def _with_actor(self, row: int, pid: int, seen_ns: int) -> Unended | None:
         """Return what has become of what an actor ran that died with its process, as a constructor."""
-        from spanview.analysis.ray.told import lives_of_actor
+        from spanview.analysis.ray.told import cause_in
 
-        _, cause = lives_of_actor(self._store, self._writers.facts_of(row).actor)
-        if not (self._is_of_dead_actor(row) and _DIED.search(cause)):
+        actor = self._actor_of(row)
+        if actor is None:
             return None
-        return Unended(Fate.LOST, f"its process (pid {pid}) has ended, as Ray says: {cause}", pid, seen_ns=seen_ns)
+        why = cause_in(actor.cause) if actor.is_dead else ""
+        if pid in actor.ended:
+            why = "its actor was to be started again"
+        elif not _DIED.search(why):
+            return None
+        return Unended(Fate.LOST, f"its process (pid {pid}) has ended, as Ray says: {why}", pid, seen_ns=seen_ns)
 
     @property
     def _dead(self) -> Mapping[int, int]:

@@ -328,7 +328,9 @@ def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
         ("PRODUCER", "DEAD", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
         ("CONSUMER", "DEAD", "its node has died. Node Id: 9f\n\tmissing too many heartbeats", Fate.LOST),
         ("CONSUMER", "DEAD", "its node has died. Node Id: 9f\n\tthe node was terminated expectedly", Fate.UNKNOWN),
-        ("CONSUMER", "RESTARTING", "its worker process has died. Worker exit type: SYSTEM_ERROR", Fate.UNKNOWN),
+        ("CONSUMER", "RESTARTING", "", Fate.LOST),
+        ("CONSUMER", "ALIVE", "", Fate.UNKNOWN),
+        ("CONSUMER", "DEAD", "its worker process has died. Worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
         ("CONSUMER", "DEAD", "its owner has died. Owner worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
     ],
 )
@@ -341,14 +343,17 @@ def test_a_constructor_is_lost_with_its_actor(kind: str, state: str, cause: str,
     add(store, reader, ENDED, build.span(name, span=1, start=0, duration=5, kind="PRODUCER", resource=HERE))
     add(store, reader, STARTED, build.span(f"{name}_worker", span=2, parent=1, start=10, resource=HERE, **ran))
     died = {"error_message": f"The actor is dead because {cause}."}
-    event = {"actor_id": b64encode(bytes.fromhex(actor)).decode(), "state": state, "death_cause": {"context": died}}
-    lines = line_of(TASK, {"1": EPOCH_NS, "8": EPOCH_NS + 9_000}, kind="ACTOR_CREATION_TASK")
+    ids_of_event = {"actor_id": b64encode(bytes.fromhex(actor)).decode(), "pid": 7}
+    event = {**ids_of_event, "state": state, "death_cause": {"context": died} if cause else {}}
+    # It was made again later.
+    states = {"1": EPOCH_NS, "8": EPOCH_NS + 9_000} | ({"11": EPOCH_NS + 900_000} if state == "RESTARTING" else {})
+    lines = line_of(TASK, states, kind="ACTOR_CREATION_TASK")
     lines += json.dumps({"event_data": event, "source_type": "EXPORT_ACTOR"}).encode() + b"\n"
     reader.files.append(lines)
     store.add(store.add_source("logs/export_events/event_EXPORT_7.log"), Decoder().feed(lines))
     (unended,) = UnendedSpans.of_store(store, FakeHost()).all().values()
     assert unended.fate is fate
-    assert (fate is Fate.LOST) == ("as Ray says: its " in unended.reason)
+    assert (fate is Fate.LOST) == (" has ended, as Ray says: its " in unended.reason)
 
 
 def test_what_a_dead_worker_submitted_had_ended_with_it() -> None:

@@ -207,6 +207,8 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     ran = attempt.states.get("8", start) if attempt.kind == "ACTOR_CREATION_TASK" else began
     # Where it asks for more than CPUs, its worker's start isn't told apart.
     is_certain = attempt.asks_more or not is_new
+    if attempt.may_lack(began, start):
+        is_certain = parts["worker_start"] <= parts["resources"]
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
 
 

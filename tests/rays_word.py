@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 """The variable by which Ray writes its events."""
@@ -64,6 +64,23 @@ class Attempt:
     """Whether it asks for something other than CPUs, too: a worker may be there long before that is free."""
     is_first: bool = False
     """Whether its worker ran nothing before."""
+    frees: Sequence[int] = ()
+    """When others of its session left what they had asked for, because they died."""
+
+    def may_lack(self, began_ns: int, started_ns: int) -> bool:
+        """Return whether others may have held what it asks for, and nobody knows when its worker was started.
+
+        Args:
+            began_ns: As of `parts_ns`, and `started_ns`.
+        """
+        is_creation = self.kind == "ACTOR_CREATION_TASK"
+        if self.kind == "ACTOR_TASK" or not (self.is_first or is_creation) or self.asks_more or not self.asked:
+            return False
+        ready = self.states.get(_HAS_ARGUMENTS, 0)
+        ran = self.states.get(_RUNS, max(started_ns, self.states.get(_SENT, ready)))
+        is_late = is_creation and ran - began_ns > began_ns - self.made_ns
+        is_unsure = began_ns < self.made_ns or is_late
+        return is_unsure and any(ready < ns <= self.states.get(_SENT, ran) for ns in self.frees)
 
     def parts_ns(self, since_ns: int, began_ns: int, started_ns: int, prepared_ns: int = 0) -> Counter[str]:
         """Return how long it waited for what, by the names that spanview has for that.
@@ -114,7 +131,7 @@ class Attempt:
             parts["actor"] -= fetched.get("6", 0)
         else:
             is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
-            is_alone = is_first and not self.asks_more
+            is_alone = is_first and not self.asks_more and not self.may_lack(began_ns, started_ns)
             # One that was there before, and took no time, was up.
             is_made = is_alone and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
             starting = min(max(began_ns, ready), sent) if is_made else sent
@@ -226,9 +243,20 @@ def _is_over(folder: Path) -> bool:
     return bool(jobs) and all(jobs.values())
 
 
+def _actors_freed(folder: Path) -> Iterator[int]:
+    """Yield when actors left what they had asked for, in nanoseconds since 1970, each a whole second."""
+    for path in folder.glob("event_EXPORT_ACTOR*"):
+        whole, _, _ = path.read_text().rpartition("\n")
+        for event in map(json.loads, whole.splitlines()):
+            data = event["event_data"]
+            if data["state"] in {"DEAD", "RESTARTING"} and data.get("required_resources"):
+                yield int(event.get("timestamp", 0)) * 1_000_000_000
+
+
 def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
     """Return what event files say of the attempts of tasks, the last one first, by the task's id in hex."""
     attempts: dict[tuple[str, int], Attempt] = {}
+    files = [*files]
     for path in files:
         is_over = _is_over(path.parent)
         for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
@@ -241,6 +269,10 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
             attempt = attempts.setdefault(key, Attempt(number=key[1], is_over=is_over))
             attempt.hear(event.get("task_info", {}), event.get("state_updates", {}))
     firsts: dict[str, Attempt] = {}
+    frees = [each.states[_FAILED] for each in attempts.values() if {_FAILED, _RUNS} <= {*each.states} and each.asked]
+    frees += [ns for folder in {path.parent for path in files} for ns in _actors_freed(folder)]
+    for attempt in attempts.values():
+        attempt.frees = frees
 
     def begun(attempt: Attempt) -> int:
         return attempt.states.get(_RUNS, attempt.states.get(_SENT, 0))

@@ -76,10 +76,15 @@ class Actor:
 
 def in_plural(resources: str) -> str:
     """Return resources as people write them: `2 CPUs`, `1.5 GiB of memory`."""
-    resources = _MEMORY.sub(lambda match: f"{float(match[1]) / 2**30:.4g} GiB of ", resources)
+    resources = _MEMORY.sub(_in_units, resources)
     # No event of Ray's says whether a placement group was made.
     may_lack = " (once that is made)" if resources.endswith(OF_ITS_GROUP) else ""
     return _SEVERAL.sub(r"\g<0>s", resources) + may_lack
+
+
+def _in_units(match: re.Match[str]) -> str:
+    power = min(3, max(0, int(float(match[1])).bit_length() - 1) // 10)
+    return f"{float(match[1]) / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB')[power]} of "
 
 
 class RayTasks:

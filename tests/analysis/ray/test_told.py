@@ -429,7 +429,8 @@ def test_a_runtime_environment_is_asked_for(recording: str) -> None:
     ("asked", "said"),
     [
         ("1 CPU, 9.66368e+11 memory", "1 CPU, 900 GiB of memory"),
-        ("0.5 CPU, 2 GPU, 5.36871e+08 object_store_memory", "0.5 CPU, 2 GPUs, 0.5 GiB of object_store_memory"),
+        ("1 CPU, 528 memory", "1 CPU, 528 B of memory"),
+        ("0.5 CPU, 2 GPU, 5.36871e+08 object_store_memory", "0.5 CPU, 2 GPUs, 512 MiB of object_store_memory"),
         # Whatever a resource is called.
         ("1 2.3.4 memory, 1 e+ memory", "1 2.3.4 memory, 1 e+ memory"),
     ],

@@ -222,7 +222,7 @@ def paths_in(
     own = np.flatnonzero(np.isin(blamed, 2 * awaiting[0]))
     begun = {*zip(nodes[own].tolist(), starts[own].tolist(), strict=True)}
     taken = [(node, attempt) for node, attempt in likely if (node, settled.ends[attempt]) in begun]
-    doubted = Doubted(trees, names, blamed, np.stack((starts, ends)), queued)
+    doubted = Doubted(trees, names, blamed, np.stack((starts, ends)))
     paths = Paths(nodes, starts, ends, are_waits, bounds, ~doubted.stretches, reasons, doubted)
     for index, doubt in {**_doubts(paths, doubted), **_likely_awaited(trees, names, taken)}.items():
         reasons[index] = ", ".join(filter(None, (reasons[index], doubt)))

@@ -30,7 +30,8 @@ STANDARD_LIBRARY: Final = "python"
 _HEAD: Final = re.compile(
     r"[ |+]*" + re.escape(BEGINS) + r"|[ |+]*\+? Exception Group Traceback \(most recent call last\):"
 )
-_BETWEEN: Final = ("During handling of the above exception", "The above exception was the direct cause")
+DIRECT_CAUSE: Final = "The above exception was the direct cause"
+_BETWEEN: Final = ("During handling of the above exception", DIRECT_CAUSE)
 _COLOR: Final = r"(?:\x1b\[[\d;]*m)?"
 _REMOTE: Final = re.compile(
     rf"(?:([\w.]+(?:\([\w.]+\))?): )?{_COLOR}(ray::[^\n]*?){_COLOR} \((pid=\d+(?:, ip=[^,)\n]*)?)[^\n]*"

@@ -63,7 +63,7 @@ from spanview.display.answer_text import as_far_as_known, stretch_text, whole_an
 from spanview.display.call_text import causes_text, waited_for_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import request_text, status_text, sums_texts
-from spanview.display.stacks import raised_in, stacks_of
+from spanview.display.stacks import DIRECT_CAUSE, raised_in, stacks_of
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, last_digit, moment, nearest, zone_name
@@ -1052,14 +1052,20 @@ class _Explanation:
             if kind.rpartition(".")[2] in CANCELLED or not kind:
                 return failure.text, ""
         stacks = stacks_of(trace)
-        own = [frame for stack in stacks for frame in stack.frames if not frame.library]
+        own = [(frame, stack) for stack in stacks for frame in stack.frames if not frame.library]
         first = message.strip().split("\n")[0]
         said = ": ".join(filter(None, (kind, first))) or (span.status.description or "").strip().split("\n")[0]
         if not said and (failure := failure_in(span.attributes)) is not None:
             said = failure.text
         if "\n" in message.strip() and (innermost := raised_in(message)):
             said = innermost[0]
-        place = f", at {own[-1].path.rpartition('/')[2]}:{own[-1].line_number} in {own[-1].function}" if own else ""
+        if not own:
+            return sanitise(said, _MAX_MESSAGE), ""
+        frame, stack = own[-1]
+        if stack.leads_to.startswith(DIRECT_CAUSE) and stack.raised:
+            # A library has put what the program raised into an exception of its own.
+            said += f" (from {stack.raised[0]})"
+        place = f", at {frame.path.rpartition('/')[2]}:{frame.line_number} in {frame.function}"
         return sanitise(said, _MAX_MESSAGE), sanitise(place, _MAX_NAME)
 
     def _retried(self) -> Iterator[Statement]:

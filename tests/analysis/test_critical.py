@@ -144,7 +144,7 @@ DOUBTFUL = [
             f"a0-1000 ~{REPLICA}1000-1500 {REPLICA}1500-3000 {ROUTE}3000-4000 {REPLICA}4000-60000 "
             f"a60000-90000 {REPLICA}90000-390000"
         ),
-        f"{REPLICA} may have awaited calls",
+        f"{REPLICA} may have awaited what ran below it",
     ),
 ]
 """A drawing, its path, and why that isn't sure."""

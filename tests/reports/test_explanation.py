@@ -284,6 +284,39 @@ def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
     assert texts(document, "failed") == ["load failed 3 times: ValueError: bad, at app.py:31 in load"]
 
 
+@pytest.mark.parametrize(
+    ("between", "said"),
+    [
+        (
+            "The above exception was the direct cause of the following exception:",
+            " (from ValueError: row 77 is broken)",
+        ),
+        ("During handling of the above exception, another exception occurred:", ""),
+    ],
+)
+def test_what_a_library_has_wrapped_is_named(tmp_path: Path, between: str, said: str) -> None:
+    """As Ray Data does with what a function raises; its own frames tell nothing of the program."""
+    frames = (
+        ("/srv/app.py", "clean", "ValueError: row 77 is broken"),
+        ("/usr/lib/python3.11/site-packages/ray/data/run.py", "run", "UserCodeException: UDF failed"),
+    )
+    stacks = [
+        f'Traceback (most recent call last):\n  File "{path}", line 7, in {function}\n    raise\n{raised}\n'
+        for path, function, raised in frames
+    ]
+    trace = f"\n{between}\n\n".join(stacks)
+    attributes = {
+        "exception.type": "UserCodeException",
+        "exception.message": "UDF failed",
+        "exception.stacktrace": trace,
+    }
+    event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+    folder = folder_of(tmp_path, [Builder().span("map", status="ERROR", events=[event])])
+    assert texts(explained(folder), "failed") == [
+        f"map failed: UserCodeException: UDF failed{said}, at app.py:7 in clean"
+    ]
+
+
 def test_exceptions_that_differ_by_numbers_are_told_once(tmp_path: Path) -> None:
     """Numbers and addresses make no other exception, but another type or line does; the newest stands for all."""
     build = Builder()

@@ -23,7 +23,7 @@ from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,8 @@ _LEAST_NS: Final = 300_000
 _USUAL_NS: Final = 1_000_000
 MOST_NS: Final = 6_000_000
 """From the end of a call to that of the span that awaited it: so long it takes a result to arrive."""
+_MOST_ABOVE: Final = 16
+"""Spans above one that it may have outlived, of which more than the first are rare."""
 _LEAST_FACTOR: Final = 40
 """So many times as long as that the span's own time is at least, for each call that ended in it."""
 
@@ -103,25 +105,17 @@ def _are_above(upper: Places, lower: Places, parents: Places, chosen: Flags) -> 
 class Doubted:
     """Which stretches of the critical paths of some trees may be blamed on the wrong span.
 
-    That is so in a Ray call, where its caller, or one above that, worked on when it had ended; and of a span that ran
-    while calls of its process were on their way that it isn't below, those among the replicas of Ray Serve, too. What a
-    result takes to arrive is left out.
+    That is so in a Ray call, where its caller, or one above that, worked on when it had ended; of a span that ran while
+    calls of its process were on their way that it isn't below; and of one that ran while something below it did that
+    outlived it: it may have given up. What a result takes to arrive is left out.
 
     Args:
         blamed: Twice the node that each stretch is blamed on, and one more where it only waited; one trace's after the
             other's, each by time.
         times_ns: Where they start, and where they end.
-        replicas: Those of Ray Serve that were routed.
     """
 
-    def __init__(
-        self,
-        trees: Trees,
-        names: Interned,
-        blamed: Places,
-        times_ns: NDArray[np.int64],
-        replicas: Collection[int],
-    ) -> None:
+    def __init__(self, trees: Trees, names: Interned, blamed: Places, times_ns: NDArray[np.int64]) -> None:
         nodes, are_waits = np.divmod(blamed, 2)
         self._tree, self._names, self._nodes = trees.tree, names, nodes
         starts_ns, ends_ns = times_ns
@@ -130,17 +124,19 @@ class Doubted:
         self._texts_of: dict[tuple[int, ...], list[str]] = {}
         self.stretches = np.zeros(len(nodes), np.bool_)
         submits, runs = call_names(names)
-        if not submits and not replicas:
-            return
         count, kinds, of_names = len(trees.tree.rows), trees.of("kind"), trees.of("name")
         self._are_attempts = (kinds == CONSUMER) & np.isin(of_names, [*runs])
-        self._are_calls = (kinds == PRODUCER) & np.isin(of_names, [*submits])
-        self._are_calls[[*map(self._tree.parents.__getitem__, replicas)]] = True
-        self._are_calls &= trees.of("end_ns") != NO_TIME
+        self._are_calls = (kinds == PRODUCER) & np.isin(of_names, [*submits]) & (trees.of("end_ns") != NO_TIME)
+        own = np.flatnonzero((are_waits == 0) & (nodes < count) & (ends_ns - starts_ns > MOST_NS))
+        own = own[~self._are_calls[nodes[own]]]
+        self._outlived = {*own[_ran_below(trees, nodes[own], starts_ns[own], ends_ns[own])].tolist()}
+        """The stretches of spans below which something ran that outlived them."""
+        self.stretches[[*self._outlived]] = True
+        if not submits:
+            return
         have_calls = np.zeros(trees.count, np.bool_)
         have_calls[trees.traces[:count][self._are_attempts | self._are_calls]] = True
-        own = np.flatnonzero((are_waits == 0) & (nodes < count) & (ends_ns - starts_ns > MOST_NS))
-        own = own[have_calls[trees.traces[nodes[own]]] & ~self._are_calls[nodes[own]]]
+        own = own[have_calls[trees.traces[nodes[own]]]]
         if not len(own):
             return
         order = trees.tree.in_order()
@@ -155,7 +151,8 @@ class Doubted:
         """Return in words what may not be so of a stretch."""
         node = int(self._nodes[stretch])
         if (worked := self._beside.get(stretch, ROOT)) == ROOT:
-            return f"{self._texts(node)[0]} may have awaited calls"
+            what = "what ran below it" if stretch in self._outlived else "calls"
+            return f"{self._texts(node)[0]} may have awaited {what}"
         call = node
         while node != worked:
             call = node if self._is_attempt(node) else call
@@ -216,8 +213,7 @@ class Doubted:
         lasts = np.full(len(ends), NO_TIME)
         np.maximum.at(lasts, parents[below], np.where(ends[below] == NO_TIME, _NEVER, ends[below]))
         since, until = ends[calls], np.where(lasts[calls] == NO_TIME, _NEVER, np.maximum(lasts, ends)[calls])
-        middles = starts_ns + (ends_ns - starts_ns) // 2
-        begins, untils = np.minimum(starts_ns + MOST_NS, middles), np.maximum(ends_ns - MOST_NS, middles)
+        begins, untils = _most_of(starts_ns, ends_ns)
         of_calls, of_spans = groups[calls], groups[of_nodes]
         on_way = _count_before(of_calls, since, of_spans, untils) - _count_before(of_calls, until, of_spans, begins + 1)
         some = np.flatnonzero(on_way)
@@ -225,6 +221,31 @@ class Doubted:
         on_way[some] -= _count_before(of_calls, self._places[calls], of_spans, places)
         on_way[some] += _count_before(of_calls, self._ends[calls], of_spans, places + 1)
         return on_way > 0
+
+
+def _most_of(starts_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return when stretches begin, and end, without what results take to arrive."""
+    middles = starts_ns + (ends_ns - starts_ns) // 2
+    return np.minimum(starts_ns + MOST_NS, middles), np.maximum(ends_ns - MOST_NS, middles)
+
+
+def _ran_below(trees: Trees, nodes: Places, starts_ns: NDArray[np.int64], ends_ns: NDArray[np.int64]) -> Flags:
+    """Return in which stretches of some nodes something ran below these that ended later than they, or has no end."""
+    starts, ends, parents = trees.of("start_ns"), trees.of("end_ns"), np.array(trees.tree.parents, np.int64)
+    lasts, count = np.where(ends == NO_TIME, _NEVER, ends), len(ends)
+    begins, untils = _most_of(starts_ns, ends_ns)
+    below, ran = np.arange(count), np.zeros(len(nodes), np.bool_)
+    above = parents[:count]
+    for _ in range(_MOST_ABOVE):
+        there = np.flatnonzero((above >= 0) & (above < count))
+        there = there[(ends[above[there]] != NO_TIME) & (lasts[below[there]] > ends[above[there]])]
+        above, below = above[there], below[there]
+        if not len(below):
+            break
+        on_way = _count_before(above, starts[below], nodes, untils)
+        ran |= on_way > _count_before(above, lasts[below], nodes, begins + 1)
+        above = parents[above]
+    return ran
 
 
 def _count_before(groups: Places, values: NDArray[np.int64], asked_groups: Places, asked: NDArray[np.int64]) -> Places:

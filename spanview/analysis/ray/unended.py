@@ -394,7 +394,8 @@ class UnendedSpans:
         from spanview.analysis.ray.told import cause_in
 
         actor = self._actor_of(row)
-        if actor is None:
+        # What Ray itself has running ends with what it serves, in order.
+        if actor is None or is_rays_own(function_of(self._name_of(row))):
             return None
         why = cause_in(actor.cause) if actor.is_dead else ""
         if pid in actor.ended:

@@ -330,6 +330,7 @@ def test_what_an_actor_took_with_it_is_told_by_the_end_of_its_process() -> None:
         ("CONSUMER", "DEAD", "its node has died. Node Id: 9f\n\tthe node was terminated expectedly", Fate.UNKNOWN),
         ("CONSUMER", "RESTARTING", "", Fate.LOST),
         ("CONSUMER", "ALIVE", "", Fate.UNKNOWN),
+        ("Serve's", "RESTARTING", "", Fate.UNKNOWN),
         ("CONSUMER", "DEAD", "its worker process has died. Worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
         ("CONSUMER", "DEAD", "its owner has died. Owner worker exit type: INTENDED_USER_EXIT", Fate.UNKNOWN),
     ],
@@ -339,7 +340,8 @@ def test_a_constructor_is_lost_with_its_actor(kind: str, state: str, cause: str,
     actor, reader, build = "5a" * 16, MemoryReader(), Builder()
     ids = {"ray.task_id": TASK, "ray.node_id": NODE, "ray.actor_id": actor}
     store = Store(reader)
-    name, ran = "A.__init__ ray.remote", dict[str, Any](kind=kind, attributes=ids, duration=None)
+    name = "A.__init__ ray.remote" if kind != "Serve's" else "ServeController.listen_for_change ray.remote"
+    ran = dict[str, Any](kind="CONSUMER" if kind == "Serve's" else kind, attributes=ids, duration=None)
     add(store, reader, ENDED, build.span(name, span=1, start=0, duration=5, kind="PRODUCER", resource=HERE))
     add(store, reader, STARTED, build.span(f"{name}_worker", span=2, parent=1, start=10, resource=HERE, **ran))
     died = {"error_message": f"The actor is dead because {cause}."}

@@ -208,8 +208,29 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     # Where it asks for more than CPUs, its worker's start isn't told apart.
     is_certain = attempt.asks_more or not is_new
     if attempt.may_lack(began, start):
-        is_certain = parts["worker_start"] <= parts["resources"]
+        return attempt, parts, parts["worker_start"] <= parts["resources"]
+    if _is_idle_before(store, row, attempt, _ran_by(store, row, beside)):
+        return attempt, parts, False
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
+
+
+def _is_idle_before(store: Store, row: int, attempt: Attempt, ran: Sequence[int]) -> bool:
+    """Return whether the worker that got a task ran nothing for most of its wait: it hardly waited for one.
+
+    Args:
+        ran: The attempts that began in its process until then, that one among them.
+    """
+    spans, since = store.spans, attempt.states.get("2", 0)
+    earlier = sorted((spans.start_ns[other], spans.end_ns[other]) for other in ran if other != row)
+    if attempt.kind == "ACTOR_TASK" or not earlier:
+        return False
+    called = spans.end_ns[next(call.row for call in calls_of(store) if row in call.attempts)]
+    until = min(spans.start_ns[row], attempt.states.get("5", spans.start_ns[row]))
+    idle, reached = 0, max(since, called, earlier[0][0])
+    for start, end in (*earlier, (until, until)):
+        idle += max(0, min(start, until) - reached)
+        reached = max(reached, end)
+    return idle > max(_MOST_HANDING_NS, (spans.start_ns[row] - called) // 2)
 
 
 def _ran_by(store: Store, row: int, beside: Sequence[int]) -> list[int]:

@@ -226,11 +226,23 @@ def _asked(info: Mapping[str, Any]) -> str:
     wanted = {_OF_GROUP.sub("", name): amount for name, amount in required.items() if not name.startswith("bundle_")}
     plural, of_group = {"CPU", "GPU"}, " of its placement group" * any(map(_OF_GROUP.search, required))
     amounts = ", ".join(
-        f"{amount:g} {name}{'s' * (amount > 1 and name in plural)}{of_group}" for name, amount in sorted(wanted.items())
+        f"{_amount(name, amount)} {name}{'s' * (amount > 1 and name in plural)}{of_group}"
+        for name, amount in sorted(wanted.items())
     )
     amounts += " (once that is made)" * bool(of_group)
     environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
     return " and ".join(filter(None, (amounts, "a runtime environment" * bool(environment))))
+
+
+def _amount(name: str, amount: float) -> str:
+    """Return an amount as text; of memory with its unit."""
+    units = iter(("B", "KiB", "MiB", "GiB"))
+    if not name.endswith("memory"):
+        return f"{amount:g}"
+    unit = next(units)
+    while amount >= 1024 and unit != "GiB":
+        amount, unit = amount / 1024, next(units)
+    return f"{amount:.4g} {unit} of"
 
 
 def _is_over(folder: Path) -> bool:

@@ -347,9 +347,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     are_certain = are_told & ~is_unsure & ~(is_unready & (worker_start > resources) & (asks_more | may_lack))
     # While its worker ran nothing, others may have held what it asks for, or its arguments were brought to the node.
     idle = between(np.maximum(ready, shown.prepared), sent) - shown.busy
-    are_certain &= (
-        is_method | asks_more | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, (until - since) // 2))
-    )
+    are_certain &= is_method | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, (until - since) // 2))
     return ToldWaits(
         are_told,
         are_certain,

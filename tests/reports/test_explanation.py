@@ -1888,3 +1888,13 @@ def test_tracing_skips_methods_alone(tmp_path: Path, function: str, *, is_by_own
     said = texts(explained(folder_of(tmp_path, [call])), "unseen")
     assert any("Ray's tracing skips it" in text for text in said) is is_skipped
     assert any("its span is lost, or in another file" in text for text in said) is not is_skipped
+
+
+def test_a_constructor_that_was_cut_off_twice_counts_twice(tmp_path: Path) -> None:
+    """Its actor was started again in between, which is no retry."""
+    build = Builder()
+    ran: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "attributes": {ENDED_BY: "SystemExit: 3"}}
+    spans = [build.span("A.__init__ ray.remote", span=1, kind="PRODUCER")]
+    spans += [build.span("A.__init__ ray.remote_worker", span=number, start=20 * number, **ran) for number in (2, 3)]
+    said = texts(explained(folder_of(tmp_path, spans)), "unseen")
+    assert "2 attempts have no error, but were cut off, as by ray.cancel, SIGTERM or sys.exit" in said

@@ -189,7 +189,10 @@ def unset_attempts(facts: Facts) -> Finding:
     unset = followed[is_unset]
     have_failed = failed_ns_of(facts.store, unset, facts.parents[unset]) != NO_TIME
     told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts
-    asked = np.append(lasts[~facts.of_merged_runs[lasts]], unset)
+    # A constructor that was cut off was run again, too.
+    made = np.flatnonzero(facts.ran & facts.are_named(NameFlag.CONSTRUCTOR))
+    asked = np.unique(np.concatenate((lasts, made)))
+    asked = np.append(asked[~facts.of_merged_runs[asked]], unset)
     cut = [row for row in cut_off_among(facts.store, asked) if row not in {*told}]
     unset, have_failed = unset[~np.isin(unset, cut)], have_failed[~np.isin(unset, cut)]
     ways = "ended by SIGTERM or sys.exit, failed later as a generator, or the result was lost"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from rays_word import attempts_in
@@ -210,7 +210,7 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     if attempt.may_lack(began, start):
         return attempt, parts, parts["worker_start"] <= parts["resources"]
     if _is_idle_before(store, row, attempt, _ran_by(store, row, beside)):
-        return attempt, parts, False
+        return replace(attempt, asked=f"{attempt.asked} or its arguments to get there"), parts, False
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
 
 

@@ -244,6 +244,8 @@ def _text_of(attributes: Mapping[str, object]) -> bytes:
 _MOST_RESOLVING_NS: Final = 100_000_000
 """On a busy machine, a call without arguments takes up to a half of this, too, as registering an actor does, or handing
 a call over to an actor that runs nothing."""
+_OR_ARGUMENTS: Final = " or its arguments to get there"
+"""What may be said of who asked for what an idle worker had."""
 _LEAST_START_NS: Final = 50_000_000
 """A worker that was there before the call was made, and took no longer, was up already."""
 
@@ -339,22 +341,19 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
             column -= taken
             fetched -= taken
             put(WaitedFor.ARGUMENTS, taken)
-    turns = parts[:, KINDS.index(WaitedFor.ACTOR)]
+    turns, resources, worker_start = (
+        parts[:, KINDS.index(part)] for part in (WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.WORKER_START)
+    )
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
-    resources, worker_start = (parts[:, KINDS.index(part)] for part in (WaitedFor.RESOURCES, WaitedFor.WORKER_START))
     asked = np.flatnonzero(are_told & (resources > 0))
     are_certain = are_told & ~is_unsure & ~(is_unready & (worker_start > resources) & (asks_more | may_lack))
     # While its worker ran nothing, others may have held what it asks for, or its arguments were brought to the node.
     idle = between(np.maximum(ready, shown.prepared), sent) - shown.busy
-    are_certain &= is_method | shown.are_first | (idle <= np.maximum(_MOST_RESOLVING_NS, (until - since) // 2))
-    return ToldWaits(
-        are_told,
-        are_certain,
-        parts,
-        {row: tasks.asked(index) for row, index in zip(rows[asked].tolist(), found[asked].tolist(), strict=True)},
-        ready,
-    )
+    is_idle = ~is_method & ~shown.are_first & (idle > np.maximum(_MOST_RESOLVING_NS, (until - since) // 2))
+    of_asked = zip(rows[asked].tolist(), found[asked].tolist(), is_idle[asked].tolist(), strict=True)
+    asked_for = {row: tasks.asked(index) + _OR_ARGUMENTS * idle for row, index, idle in of_asked}
+    return ToldWaits(are_told, are_certain & ~is_idle, parts, asked_for, ready)
 
 
 def _of_earlier(

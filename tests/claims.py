@@ -207,8 +207,12 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     ran = attempt.states.get("8", start) if attempt.kind == "ACTOR_CREATION_TASK" else began
     # Where it asks for more than CPUs, its worker's start isn't told apart.
     is_certain = attempt.asks_more or not is_new
-    if attempt.may_lack(began, start):
-        return attempt, parts, parts["worker_start"] <= parts["resources"]
+    is_lacking = attempt.may_lack(began, start)
+    # It may have been sent to its worker while that started: nobody knows when it was there.
+    if (is_lacking or attempt.asks_more) and parts["worker_start"] > parts["resources"]:
+        return attempt, parts, False
+    if is_lacking:
+        return attempt, parts, True
     if _is_idle_before(store, row, attempt, _ran_by(store, row, beside)):
         return replace(attempt, asked=f"{attempt.asked} or its arguments to get there"), parts, False
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)

@@ -36,6 +36,7 @@ _OUTCOMES: Final = {
 _OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
 NODE: Final = "7a" * 28
 """The id of the node on which tasks run whose lines tests write."""
+_CANCELLED: Final = re.compile(r"^[\w.]*\bCancelledError\b", re.MULTILINE)
 _HANDOVER_NS: Final = 20_000_000
 _FETCHING: Final = frozenset(("4", "6", "13"))
 """States in which arguments that exist are fetched."""
@@ -175,6 +176,9 @@ class Attempt:
                 return "dependency_failed"
             if self.error == "ACTOR_DIED" and "Traceback" in self.message:
                 return "constructor_failed"
+            # As `ray.cancel` ends what an actor awaits.
+            if self.error == "TASK_EXECUTION_EXCEPTION" and _CANCELLED.search(self.message):
+                return "cancelled"
             return _OUTCOMES.get(self.error, "failed")
         if "11" in self.states:
             return "finished"

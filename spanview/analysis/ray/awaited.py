@@ -234,16 +234,17 @@ def _ran_below(trees: Trees, nodes: Places, starts_ns: NDArray[np.int64], ends_n
     starts, ends, parents = trees.of("start_ns"), trees.of("end_ns"), np.array(trees.tree.parents, np.int64)
     lasts, count = np.where(ends == NO_TIME, _NEVER, ends), len(ends)
     begins, untils = _most_of(starts_ns, ends_ns)
-    below, ran = np.arange(count), np.zeros(len(nodes), np.bool_)
-    above = parents[:count]
+    below, ran, are_asked = np.arange(count), np.zeros(len(nodes), np.bool_), np.zeros(count, np.bool_)
+    above, are_asked[nodes] = parents[:count], True
     for _ in range(_MOST_ABOVE):
         there = np.flatnonzero((above >= 0) & (above < count))
         there = there[(ends[above[there]] != NO_TIME) & (lasts[below[there]] > ends[above[there]])]
         above, below = above[there], below[there]
         if not len(below):
             break
-        on_way = _count_before(above, starts[below], nodes, untils)
-        ran |= on_way > _count_before(above, lasts[below], nodes, begins + 1)
+        some = are_asked[above]
+        on_way = _count_before(above[some], starts[below[some]], nodes, untils)
+        ran |= on_way > _count_before(above[some], lasts[below[some]], nodes, begins + 1)
         above = parents[above]
     return ran
 

@@ -34,7 +34,7 @@ from spanview.analysis.forest_selftime import exact
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
-from spanview.analysis.ray.names import RAN, call_names
+from spanview.analysis.ray.names import RAN, call_names, short_names
 from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
 from spanview.analysis.ray.unended import known_until, open_end_of
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS
@@ -479,6 +479,8 @@ class _AlongPaths:
         # Ray's times are no evidence where clocks are centuries apart.
         is_told = store.ray is not None and self._pieces.ns.dtype != object
         self._causes = self._find_causes() if is_told else {}
+        self._run_before = dict[int, str]()
+        """What may have run before the attempt that a trace waited for longest, by trace."""
         self._parts = self._find_parts()
         self._generators = self._find_generators()
 
@@ -494,7 +496,7 @@ class _AlongPaths:
             sum(part.ns for part in parts),
             tuple(parts),
             has_calls=bool(self._pieces.have_calls[index]),
-            doubts=self._paths.reasons[index],
+            doubts=", ".join(filter(None, (self._paths.reasons[index], self._run_before.get(index, "")))),
             unseen_calls=self._unseen_calls(index),
             generators=tuple(self._generators.get(index, ())),
         )
@@ -549,6 +551,8 @@ class _AlongPaths:
             name = self._store.spans.name[rows[key]] if doing in _WAITS else key
             reason, meanwhile = self._waited_for(rows[key], since_ns) if doing is Doing.WAITING else (None, None)
             text = self._store.names.texts[name] if name != _NONE else ""
+            if reason is not None and self._known.attempts.may_have_run_before(rows[key]):
+                self._run_before[index] = f"{short_names([text])[text]} may have run before"
             causes = self._causes.get(index, ()) if doing is Doing.WAITING else ()
             why = reason, meanwhile, causes
             found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, *why, longest_spans))

@@ -749,6 +749,8 @@ class _Explanation:
             unended = None if reason is not None else self._unended.get(stretch.row)
             certainty = certainty if unended is None else Certainty.LIKELY
             doubt = stretch.doubt or ("a replica's span may be lost" if stretch.row in self._lack_replicas else "")
+            if not doubt and reason is not None and self._known.attempts.may_have_run_before(stretch.row):
+                doubt = f"{self._who(stretch.row)} may have run before: its actor was made again"
             if not doubt and stretch.row in within:
                 doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
             certainty = Certainty.LIKELY if doubt else certainty

@@ -1898,3 +1898,30 @@ def test_a_constructor_that_was_cut_off_twice_counts_twice(tmp_path: Path) -> No
     spans += [build.span("A.__init__ ray.remote_worker", span=number, start=20 * number, **ran) for number in (2, 3)]
     said = texts(explained(folder_of(tmp_path, spans)), "unseen")
     assert "2 attempts have no error, but were cut off, as by ray.cancel, SIGTERM or sys.exit" in said
+
+
+@pytest.mark.parametrize(
+    ("again_ms", "name", "is_doubted"), [(500, "9", True), (20, "9", False), (500, "n-9-1700000000000", False)]
+)
+def test_a_method_may_have_run_in_an_earlier_life_of_its_actor(
+    tmp_path: Path, again_ms: int, name: str, *, is_doubted: bool
+) -> None:
+    """Where an attempt that died has left nothing; what is written when it starts would have been left."""
+    build = Builder()
+    calls = [
+        build.span("main", span=1, start=0, duration=952_000),
+        build.span("A.__init__ ray.remote", span=2, parent=1, start=0, duration=1, kind="PRODUCER"),
+        build.span("A.f ray.remote", span=3, parent=1, start=100_000, duration=9, kind="PRODUCER"),
+    ]
+    ran: dict[str, Any] = {"kind": "CONSUMER", "duration": 9}
+    first = build.span("A.__init__ ray.remote_worker", span=4, parent=2, start=10, **ran)
+    again = build.span("A.__init__ ray.remote_worker", span=5, parent=2, start=1_000 * again_ms, **ran)
+    method = build.span("A.f ray.remote_worker", span=6, parent=3, start=900_000, kind="CONSUMER", duration=50_000)
+    suffixes = (".started.jsonl", ".jsonl") if "-" in name else (".txt",)
+    (tmp_path / "7.txt").write_bytes(file_of(calls))
+    (tmp_path / "8.txt").write_bytes(file_of([first]))
+    for suffix in suffixes:
+        (tmp_path / f"{name}{suffix}").write_bytes(file_of([again, method]))
+    said = texts(explained(str(tmp_path), "--trace", f"{1:032x}"), "time")
+    doubt = "A.f may have run before"
+    assert (doubt in said[0], any(f"({doubt}: its actor was made again)" in text for text in said)) == (is_doubted,) * 2

@@ -31,11 +31,11 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
-from spanview.analysis.ray.told import Shown, told_tasks, told_waits
+from spanview.analysis.ray.told import Shown, attempt_counts, told_tasks, told_waits
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
-from spanview.index.processes import began_ns_of_file
+from spanview.index.processes import began_ns_of_file, has_starts
 from spanview.index.table import NO_ROW
 from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
@@ -339,6 +339,20 @@ class AllAttempts:
         return busy
 
     # -- what some waited for ----------------------------------------------------------------------------------------
+
+    def may_have_run_before(self, row: int) -> bool:
+        """Return whether an attempt's actor was made again since it was called, so that an earlier one may be lost.
+
+        What leaves a line when it starts would show that, and so would Ray's own events.
+        """
+        if not len(self._made_again):
+            return False
+        index = self._index_of(row)
+        made = int(self._constructors[index])
+        if self._made[index] or self._starts[made] <= self._submitted[index] or made not in self._made_again:
+            return False
+        path = self.store.sources[self.store.spans.source[row]].path
+        return not has_starts(path) and attempt_counts(self.store, [int(self._callers[index])]) == [-1]
 
     def reasons_of(self, rows: Places | Sequence[int]) -> WaitReasons:
         """Return what attempts that no other one of their call preceded waited for."""

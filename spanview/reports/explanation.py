@@ -128,7 +128,7 @@ _MOST_FAILING: Final = 60
 """Traces whose failed spans are looked at, the newest; of the others, names are counted."""
 _Groups: TypeAlias = defaultdict[tuple[str, str, Certainty], list[int]]
 """Calls and spans that people know by one name, of which one thing is said, with one certainty, by their rows."""
-_MOST_FAILURES: Final = 8
+_MOST_FAILURES: Final = 40
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
 _NUMBERS: Final = re.compile("(?:0x)?[0-9a-f]*[0-9][0-9a-f]*")
@@ -1054,7 +1054,9 @@ class _Explanation:
             if kind.rpartition(".")[2] in CANCELLED or not kind:
                 return failure.text, ""
         stacks = stacks_of(trace)
-        own = [(frame, stack) for stack in stacks for frame in stack.frames if not frame.library]
+        # What names no function is the place of a mistake in a text that is compiled.
+        frames = ((frame, stack) for stack in stacks for frame in stack.frames)
+        own = [(frame, stack) for frame, stack in frames if frame.function and not frame.library]
         first = message.strip().split("\n")[0]
         said = ": ".join(filter(None, (kind, first))) or (span.status.description or "").strip().split("\n")[0]
         if not said and (failure := failure_in(span.attributes)) is not None:

@@ -317,6 +317,16 @@ def test_what_a_library_has_wrapped_is_named(tmp_path: Path, between: str, said:
     ]
 
 
+def test_where_a_text_has_a_mistake_is_no_place_of_the_program(tmp_path: Path) -> None:
+    """It is in none of its files: what compiles it is."""
+    of_text = '  File "<string>", line 1\n    1 +\n      ^\nSyntaxError: invalid syntax\n'
+    trace = f'Traceback (most recent call last):\n  File "/srv/app.py", line 7, in f\n    eval(text)\n{of_text}'
+    attributes = {"exception.type": "SyntaxError", "exception.message": "invalid", "exception.stacktrace": trace}
+    event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+    folder = folder_of(tmp_path, [Builder().span("f", status="ERROR", events=[event])])
+    assert texts(explained(folder), "failed") == ["f failed: SyntaxError: invalid, at app.py:7 in f"]
+
+
 def test_exceptions_that_differ_by_numbers_are_told_once(tmp_path: Path) -> None:
     """Numbers and addresses make no other exception, but another type or line does; the newest stands for all."""
     build = Builder()
@@ -987,16 +997,16 @@ def test_what_took_the_time_of_a_result_that_was_waited_for(tmp_path: Path, slow
 
 
 def test_failures_that_are_left_out_are_counted(tmp_path: Path) -> None:
-    """Of ten kinds of failures the first are told; how many more there are is said, with what shows them."""
+    """Of many kinds of failures the first are told; how many more there are is said, with what shows them."""
     build = Builder()
     answered = {"http.request.method": "GET", "http.response.status_code": 500}
     spans = [
         build.span(f"GET /{number}", trace=number + 1, span=1, kind="SERVER", attributes=answered)
-        for number in range(10)
+        for number in range(42)
     ]
-    document = explained(folder_of(tmp_path, spans))
+    document = explained(folder_of(tmp_path, spans), "--lines", "200")
     *told, more = texts(document, "failed")
-    assert (len(told), more) == (8, "2 more, of which something else is said")
+    assert (len(told), more) == (40, "2 more, of which something else is said")
 
 
 def test_a_caller_may_await_what_never_ran(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         replace(one, more=f"{one.more} {only}") if only and one.more.startswith(_OF_ALL) else one
         for one in map(_as_sure_as_it_says, explained.statements(by, tell))
     ]
-    head = {"traces": len(chosen), "trace_id": one_id}
+    head = {"traces": _usable(store, chosen), "trace_id": one_id}
     return Report("explanation", explanation_table(store), said, head, nothing=NOTHING[by])
 
 
@@ -237,6 +237,11 @@ def _exception_of(span: Span) -> tuple[str, str, str]:
     exception = next(said, {})
     kind, message, trace = (str(exception.get(f"exception.{key}") or "") for key in ("type", "message", "stacktrace"))
     return kind, message, trace
+
+
+def _usable(store: Store, traces: Collection[int]) -> int:
+    """Return how many traces there are: spans without a usable id are of none."""
+    return sum(store.trace_table.trace_id(trace) != 0 for trace in traces)
 
 
 def _lacks_replica(request: Request) -> bool:
@@ -373,9 +378,7 @@ class _Explanation:
         until = known_until(self._unended)
         ends += [ns for row, ns in until.items() if self._spans.trace[row] in self._chosen]
         spans, errors = (sum(map(column.__getitem__, traces)) for column in (table.span_count, table.error_count))
-        # Spans without a usable id are of no trace.
-        usable = sum(table.trace_id(trace) != 0 for trace in traces)
-        text = f"{count(usable, 'trace')} with {count(spans, 'span')}"
+        text = f"{count(_usable(store, traces), 'trace')} with {count(spans, 'span')}"
         if starts and ends:
             of_chosen = {row: fate for row, fate in self._unended.items() if self._spans.trace[row] in self._chosen}
             is_open = len(known_until(of_chosen)) < len(of_chosen)

@@ -129,6 +129,8 @@ _MOST_FAILING: Final = 60
 _Groups: TypeAlias = defaultdict[tuple[str, str, Certainty], list[int]]
 """Calls and spans that people know by one name, of which one thing is said, with one certainty, by their rows."""
 _MOST_FAILURES: Final = 40
+_CLOCKS_NS: Final = 1_000_000
+"""Clocks that differ by less say nothing wrong."""
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
 _NUMBERS: Final = re.compile("(?:0x)?[0-9a-f]*[0-9][0-9a-f]*")
@@ -1312,7 +1314,7 @@ def _spent(function: Function) -> dict[str, int]:
 def _ran_themselves(forest: Forest) -> tuple[Places, Times, Flags]:
     """Return the rows of spans, how long each ran itself while no call of it waited, and which have one without an end.
 
-    Where a call has no attempt, or there is no end, nobody knows that.
+    Where a call has no attempt, there is no end, or clocks differ, nobody knows that.
     """
     kinds, starts, ends = (forest.of(column) for column in ("kind", "start_ns", "end_ns"))
     below = forest.parents >= 0
@@ -1329,6 +1331,12 @@ def _ran_themselves(forest: Forest) -> tuple[Places, Times, Flags]:
     known = (starts != NO_TIME) & (ends != NO_TIME)
     without = np.flatnonzero(below & (kinds == PRODUCER))
     known[forest.parents[without[~np.isin(without, calls)]]] = False
+    timed = np.flatnonzero(below & (starts != NO_TIME))
+    above = forest.parents[timed]
+    # Where clocks differ, what ran below a span doesn't tell how long it ran itself.
+    differ = starts[timed] < starts[above] - _CLOCKS_NS
+    is_called = (kinds[timed] == SERVER) & (kinds[above] == CLIENT) & (ends[above] != NO_TIME)
+    known[above[differ | (is_called & (starts[timed] > ends[above]))]] = False
     await_endless = forest.sums_below(ends == NO_TIME) > 0
     return forest.rows[known], own_times_from(forest, begins)[known], await_endless[known]
 

@@ -199,6 +199,25 @@ def test_what_waited_for_its_calls_is_not_unusual(tmp_path: Path, *, waits: bool
     assert [text.partition(" ")[0] for text in found] == ([] if waits or again else ["client"])
 
 
+@pytest.mark.parametrize(
+    ("kind", "behind_us", "is_said"),
+    [("INTERNAL", 1_500, False), ("INTERNAL", 900, True), ("SERVER", -9_500, False), ("INTERNAL", 0, True)],
+)
+def test_how_long_a_span_ran_itself_is_not_known_where_clocks_differ(
+    tmp_path: Path, kind: str, behind_us: int, *, is_said: bool
+) -> None:
+    """What ran below it elsewhere then stands before it, or behind it."""
+    build, documents = Builder(), []
+    for number in range(1, 11):
+        lasted = 9_000 if number == 10 else 30
+        own: dict[str, Any] = {"trace": number, "span": 10 * number, "kind": "CLIENT"}
+        documents.append(build.span("put", start=0, duration=lasted, **own))
+        below: dict[str, Any] = {"trace": number, "parent": 10 * number, "kind": kind}
+        documents.append(build.span("store", start=-behind_us if number == 10 else 1, duration=20, **below))
+    said = texts(explained(folder_of(tmp_path, documents)), "unusual")
+    assert any(text.startswith("put itself took ") for text in said) is is_said
+
+
 def test_what_is_usual_has_no_waits_either(tmp_path: Path) -> None:
     """Median and figure are of the time without them; where a call left no attempt, nobody knows that time."""
     build, documents = Builder(), []

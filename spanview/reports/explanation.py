@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.waited_for import WaitReason
+    from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
@@ -493,6 +494,11 @@ class _Explanation:
         return [request for request in requests if self._is_asked(request.rows[0])]
 
     @cached_property
+    def _awaited(self) -> Mapping[int, NestedQueue]:
+        """The responses that requests may have waited for in queues, by the rows of their replicas."""
+        return {one.rows[-1]: one.awaited for one in self._served if one.awaited is not None}
+
+    @cached_property
     def _lack_replicas(self) -> frozenset[int]:
         """The spans of requests whose replica's span may be lost, and of who called: nobody knows what took so long."""
         lost = [one for one in self._served if _lacks_replica(one) and not self._given_up_unbegun(one)]
@@ -560,7 +566,7 @@ class _Explanation:
             ending = f", status {status_text(group.key)}" if group.key.status else ""
             slow = f"; 95 of 100 took {duration(p95)} or less" if group.count >= _LEAST_FOR_P95 else ""
             text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
-            early_ns = sum(self._queued_before_any(one) for one in group.requests if one.total_ns is not None)
+            early_ns = sum(map(self._queued_before_any, group.requests))
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before a replica's first request, while no other is seen to handle one"
                 early += ": it may have been starting"
@@ -574,6 +580,12 @@ class _Explanation:
                 which, certainty = "it" if group.count == 1 else f"{len(unbegun):,} of them", Certainty.LIKELY
                 in_queue = f"likely in the queue for {duration(sum(unbegun))}"
                 unbegun_text += f"; no replica is seen to have begun {which}, {in_queue}"
+            awaited = [*filter(None, (one.awaited for one in group.requests))]
+            if sum(one.ns for one in awaited) >= _LEAST_SHARE * group.sums.total:
+                certainty = Certainty.LIKELY
+                of_whom = ", ".join(sorted({f"{one.deployment}'s" for one in awaited}))
+                ns = sum(one.ns for one in awaited)
+                unbegun_text += f"; {duration(ns)} of the queue may have been waiting for {of_whom} response"
             if lost := sum(map(_lacks_replica, group.requests)) - len(unbegun):
                 which = "it has" if group.count == 1 else f"{lost:,} of them {'has' if lost == 1 else 'have'}"
                 unbegun_text += f"; {which} no span of a replica: lost, elsewhere, or never begun"
@@ -594,7 +606,7 @@ class _Explanation:
     def _queued_before_any(self, request: Request) -> int:
         """Return how long a request was in the queue before its replica had begun any, and after others had any."""
         replica = dict(zip(request.parts, request.rows, strict=True)).get(Part.REPLICA)
-        if replica is None or not request.queue_ns:
+        if replica is None or not request.queue_ns or request.total_ns is None or request.awaited is not None:
             return 0
         queued_ns = self._spans.start_ns[replica] - request.queue_ns
         first_ns, others_ns = self._first_starts[self._spans.process[replica]]
@@ -754,6 +766,9 @@ class _Explanation:
             unended = None if reason is not None else self._unended.get(stretch.row)
             certainty = certainty if unended is None else Certainty.LIKELY
             doubt = stretch.doubt or ("a replica's span may be lost" if stretch.row in self._lack_replicas else "")
+            awaited = self._awaited.get(stretch.row) if stretch.doing is Doing.QUEUED else None
+            if not doubt and awaited is not None and 2 * awaited.ns >= stretch.ns:
+                doubt = f"it may have been waiting for {awaited.deployment}'s response"
             if not doubt and reason is not None and self._known.attempts.may_have_run_before(stretch.row):
                 doubt = f"{self._who(stretch.row)} may have run before: its actor was made again"
             if not doubt and stretch.row in within:

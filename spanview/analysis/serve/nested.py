@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 256
 """Calls that are nested deeper aren't looked into, as each level looks through the queues of all below it."""
+_ROUTING_NS: Final = 5_000_000
+"""So much later the routing of what was called before may begin."""
 
 
 class NestedQueue(NamedTuple):
@@ -72,6 +74,28 @@ def nested_queues(calls: Iterable[ServedCall]) -> dict[int, tuple[NestedQueue, .
         if call.replica in below:
             queued[call.replica] = [*_queued(call, below[call.replica], queued)]
     return {replica: _sums(stretches) for replica, stretches in queued.items() if stretches}
+
+
+def awaited_responses(calls: Iterable[ServedCall]) -> dict[int, NestedQueue]:
+    """Return which calls may have waited for the response of another one of their caller, and how long, by replica.
+
+    Serve takes a response as an argument before it has come, and routes nothing until then: spans show no more than
+    that the other one was called before, and ended while this one was queued.
+    """
+    found, below = dict[int, NestedQueue](), defaultdict[int, list[ServedCall]](list)
+    for call in calls:
+        below[call.caller].append(call)
+    for caller, called in below.items():
+        if caller < 0 or len(called) == 1:
+            continue
+        by_end = sorted(called, key=lambda call: call.end_ns)
+        ends = [call.end_ns for call in by_end]
+        for call in called:
+            ended = by_end[bisect_right(ends, call.queued_ns) : bisect_right(ends, call.start_ns)]
+            before = (other for other in reversed(ended) if other.queued_ns <= call.queued_ns + _ROUTING_NS)
+            if (last := next(before, None)) is not None:
+                found[call.replica] = NestedQueue(last.deployment, last.end_ns - call.queued_ns)
+    return found
 
 
 def _queued(caller: ServedCall, calls: Sequence[ServedCall], queued: dict[int, list[_Stretch]]) -> Iterator[_Stretch]:

@@ -41,7 +41,7 @@ from spanview.analysis.genai.fields import NO_CALL
 from spanview.analysis.genai.requests import model_calls
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query.values import REQUEST_ID_KEYS, number_of, text_of
-from spanview.analysis.serve.nested import NestedQueue, ServedCall, nested_queues, summed
+from spanview.analysis.serve.nested import NestedQueue, ServedCall, awaited_responses, nested_queues, summed
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -137,6 +137,8 @@ class Request(NamedTuple):
     another. FastAPI begins a trace of its own in a replica, so that Serve's span isn't above what is called in it."""
     nested_queues: tuple[NestedQueue, ...] = ()
     """What of the handling went to the queues of other deployments, the longest first."""
+    awaited: NestedQueue | None = None
+    """The response of another deployment that it may have waited for in the queue, which it takes as an argument."""
     model_call: ModelCall = NO_CALL
     """What vLLM says of the call of a language model that it has led to."""
 
@@ -229,13 +231,14 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         ]
     if not callers:
         return requests
-    queues = nested_queues(_served_calls(store.spans, requests, callers))
-    return [
-        request._replace(nested_queues=queues[request.rows[-1]])
-        if request.rows[-1] in queues and request.handling_ns is not None
-        else request
-        for request in requests
-    ]
+    served = [*_served_calls(store.spans, requests, callers)]
+    queues, awaited = nested_queues(served), awaited_responses(served)
+    for number, request in enumerate(requests):
+        row = request.rows[-1]
+        nested = queues.get(row, ()) if request.handling_ns is not None else ()
+        if nested or row in awaited:
+            requests[number] = request._replace(nested_queues=nested, awaited=awaited.get(row))
+    return requests
 
 
 class SeenRequest(NamedTuple):

@@ -83,7 +83,7 @@ from spanview.reports.report import Report
 from spanview.reports.table import TEXT, TIME_NS, Table, fact, sentences, worded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.waited_for import WaitReason
+    from spanview.analysis.serve.groups import RequestGroup
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.serve.requests import Request
     from spanview.analysis.silent import SilentFailure
@@ -555,7 +556,8 @@ class _Explanation:
             most: How many routes at the most.
             only_unbegun: Whether only that is asked for which no replica had begun, or is seen to have.
         """
-        groups = [group for group in serve_groups(self._store, requests=self._served) if group.sums.total]
+        found = serve_groups(self._store, requests=self._served)
+        groups = [group for group in found if group.sums.total]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
         of_replicas = [self._texts[number] for number in numbers_of(self._store.names, Part.REPLICA)]
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
@@ -595,6 +597,17 @@ class _Explanation:
             if unbegun_text or not only_unbegun:
                 more, text = "stats --by serve-request", text + unbegun_text
                 yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
+        alone = [] if only_unbegun else [group for group in found if not group.sums.total]
+        yield from islice(self._of_replicas_alone(alone), most)
+
+    def _of_replicas_alone(self, groups: Iterable[RequestGroup]) -> Iterator[Statement]:
+        """Yield how long requests were handled of which nothing else is known, as those through a handle."""
+        for group in groups:
+            if ns := sum(one.handling_ns or 0 for one in group.requests):
+                ending = f", status {status_text(group.key)}" if group.key.status else ""
+                text = f"{request_text(group.key)}{ending}: {duration(ns)} handling in {count(group.count, 'request')}"
+                text += "; no span of a proxy or a routing is here"
+                yield self._of_row(Topic.TIME, text, group.requests[0].rows[0], "stats --by serve-request", ns=ns)
 
     def _given_up_unbegun(self, request: Request) -> int:
         """Return how long a request was routed until it was given up, where no replica is seen to have begun it."""

@@ -1980,3 +1980,12 @@ def test_a_method_may_have_run_in_an_earlier_life_of_its_actor(
     said = texts(explained(str(tmp_path), "--trace", f"{1:032x}"), "time")
     doubt = "A.f may have run before"
     assert (doubt in said[0], any(f"({doubt}: its actor was made again)" in text for text in said)) == (is_doubted,) * 2
+
+
+def test_requests_through_a_handle_have_replicas_alone(tmp_path: Path) -> None:
+    """How long they were handled is known all the same."""
+    build = Builder()
+    name = "replica_handle_request Model __call__"
+    spans = [build.span(name, trace=number, span=2, parent=1, start=number, duration=40) for number in (1, 2, 3)]
+    (said,) = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
+    assert said == "– › Model: 120 µs handling in 3 requests; no span of a proxy or a routing is here"

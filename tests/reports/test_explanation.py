@@ -1094,7 +1094,7 @@ def test_all_that_a_dead_process_ran_is_lost(tmp_path: Path) -> None:
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     document = explained(folder_of(tmp_path, [call]))
     assert texts(document, "unseen") == [
-        "3 records have no end: 2 were lost with their processes, 1 is of an unknown process"
+        "3 records have no end: 2 were lost with their processes, 1 may have ended, or still run"
     ]
     assert texts(document, "failed") == [
         "f failed: its worker died, as Ray says",

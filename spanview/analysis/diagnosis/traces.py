@@ -102,7 +102,7 @@ _HAVE_NO_END: Final = {
     Fate.LOST: ("was lost with its process", "were lost with their processes"),
     Fate.STOPPED: ("ran until its process was ended in order", "ran until their processes were ended in order"),
     Fate.CANCELLED: ("was cancelled", "were cancelled"),
-    Fate.UNKNOWN: ("is of an unknown process", "are of unknown processes"),
+    Fate.UNKNOWN: ("may have ended, or still run", "may have ended, or still run"),
 }
 _CANCELLED: Final = (
     "What was cancelled while it ran has no end: `ray.cancel` with `force=True` ends the process of a task."

@@ -43,6 +43,7 @@ from spanview.formats.ray_events import NO_STATE
 from spanview.index.lives import OpenEnd
 from spanview.index.processes import file_of_process
 from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.problems import ProblemKind
 from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
@@ -244,6 +245,8 @@ class UnendedSpans:
         """The same of what `_dead` returns."""
         self._calls: dict[int, _TraceCalls] = {}
         """By trace."""
+        self._torn_in: tuple[int, frozenset[str]] = 0, frozenset()
+        """For so many torn records, the files of ended spans whose processes wrote them."""
 
     @classmethod
     def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
@@ -341,6 +344,8 @@ class UnendedSpans:
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=seen_ns)
         if (by_ray := self._by_ray(row, writer.pid, seen_ns)) is not None:
             return by_ray
+        if self._is_torn(row):
+            return Unended(Fate.UNKNOWN, f"a part of what {who} wrote is damaged, which may hold its end", writer.pid)
         told = self._exit_of(row)
         if told is not None and told.is_in_order:
             # In a copy, or where the end of a file is lost, the span may have ended before.
@@ -426,6 +431,14 @@ class UnendedSpans:
         process, last_ns = file_of_process(path), self._last_of(row)
         written_ns = max(self._host.written_ns(file) for file in {path, process})
         return abs(written_ns - last_ns) <= _COPYING_NS
+
+    def _is_torn(self, row: int) -> bool:
+        """Return whether records are torn in the files of the process that has written a span."""
+        tallies, path = self._store.tallies, self._store.sources[self._store.spans.source[row]].path
+        if tallies.torn != self._torn_in[0]:
+            torn = {problem.file for problem in tallies.problems() if problem.kind is ProblemKind.TORN}
+            self._torn_in = tallies.torn, frozenset(map(file_of_process, torn))
+        return file_of_process(path) in self._torn_in[1]
 
     def _last_of(self, row: int) -> int:
         """Return when the last span of a span's process started or ended; `NO_TIME` where none has a time."""

@@ -48,6 +48,7 @@ from spanview.formats.decoder import Decoder
 from spanview.index.lives import OpenEnd
 from spanview.index.store import Store
 from spanview.model.times import NO_TIME
+from spanview.sources.loading import load_store
 from spanview.sources.processes import Processes
 
 if TYPE_CHECKING:
@@ -668,7 +669,7 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
     assert ("excluded from durations" in stats.notices) == (fate != "no end")
     words = {
         "lost": "it was lost with its process",
-        "no end": "it is of an unknown process",
+        "no end": "it may have ended, or still run",
     }
     check = spanview("check", path).text
     if fate == "running":
@@ -692,3 +693,14 @@ def test_a_recorded_session_that_ended_in_order() -> None:
     shown = spanview("tree", FIXTURES / "session-in-order/logs/spans").text
     for cause in ("its node was stopped", "its job had finished"):
         assert f"because {cause}" in shown
+
+
+@pytest.mark.parametrize(("tail", "fate"), [(b"", Fate.STOPPED), (b'{"name": "job", "context": {"trace', Fate.UNKNOWN)])
+def test_what_is_damaged_may_hold_the_end(tmp_path: Path, tail: bytes, fate: Fate) -> None:
+    """As in a file that was cut off amid a record: what isn't there may have ended in order."""
+    here = HERE | {"ray.worker_id": WORKER}
+    (tmp_path / Path(STARTED).name).write_bytes(file_of([begun(here)]))
+    (tmp_path / Path(ENDED).name).write_bytes(file_of([ended(here)]) + tail)
+    store = load_store(tmp_path)
+    (unended,) = UnendedSpans.of_store(store, FakeHost(exits={WORKER: JOB_FINISHED})).all().values()
+    assert unended.fate is fate

@@ -7,7 +7,7 @@
 - A span without a start starts with what is below it, at the latest with its own end. Any other one without an end
   ends with the last of what is below it. One that ends before it starts takes no time, at its end.
 - A child can't start before its parent. Where clocks say so, it starts with it, and takes no time if it ended earlier.
-- A server that starts when its client has ended is taken for one that was given up; its clock may be ahead.
+- A server that starts, or ends, when its client has ended is taken for one that was given up; its clock may be ahead.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
-from spanview.model.codes import CLIENT, SERVER
+from spanview.model.codes import CLIENT, ERROR, SERVER
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME, Bound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.index.arrays import Places
     from spanview.index.forest import Trees
     from spanview.index.tree import TraceTree
 
 _LATEST: Final = 2**63
+_CLOSING_NS: Final = 1_000_000
+_CLOSING_SHARE: Final = 20
+"""So long after its client, and less than such a part of its time, a server ends that only closes its span."""
 NO_TIMES: Final[Mapping[int, int]] = MappingProxyType({})
 """Where it isn't known of any span without an end until when it has run."""
 
@@ -81,23 +84,31 @@ def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentT
         doubts[index] = found[-1]
         for node, parent, start, end in zip(nodes, *found[:-1], strict=True):
             parents[node], starts[node], ends[node] = ROOT if parent == ROOT else nodes[parent], start, end
-    late = np.bincount(trees.traces[_late_servers(trees, above, begins, lasts)], minlength=trees.count)
-    for index in np.flatnonzero(late).tolist():
-        said = _number(late[index], "server starts after its client's end", "servers start after their clients' ends")
-        doubts[index] = ", ".join(filter(None, (doubts[index], said)))
+    for servers, single, several in _odd_servers(trees, above, begins, lasts):
+        counts = np.bincount(trees.traces[servers], minlength=trees.count)
+        for index in np.flatnonzero(counts).tolist():
+            doubts[index] = ", ".join(filter(None, (doubts[index], _number(counts[index], single, several))))
     return ConsistentTraces(parents, starts, ends, doubts)
 
 
-def _late_servers(trees: Trees, above: Places, begins: Places, lasts: Places) -> Places:
-    """Return the servers that start when their clients have ended: these gave up, or the clock here is ahead."""
+def _odd_servers(trees: Trees, above: Places, begins: Places, lasts: Places) -> Iterator[tuple[Places, str, str]]:
+    """Yield servers that start, or end, when their clients have ended, with words for one and for many.
+
+    These gave up, or a clock is ahead. A client with an error gave up; some servers go on after their answer.
+    """
     import numpy as np
 
     kinds = trees.of("kind")
     servers = np.flatnonzero((kinds == SERVER) & (above >= 0) & (above < len(kinds)))
     servers = servers[kinds[above[servers]] == CLIENT]
-    ended = lasts[above[servers]]
-    late: Places = servers[(ended != NO_TIME) & (begins[servers] > ended)]
-    return late
+    clients = above[servers]
+    ended, over = lasts[clients], lasts[servers] - lasts[clients]
+    are_late = (ended != NO_TIME) & (begins[servers] > ended)
+    yield servers[are_late], "server starts after its client's end", "servers start after their clients' ends"
+    is_long = (over > _CLOSING_NS) & (over * _CLOSING_SHARE > ended - begins[clients])
+    is_long &= ~are_late & (ended != NO_TIME) & (lasts[servers] != NO_TIME) & (begins[clients] != NO_TIME)
+    are_long = servers[is_long & (trees.of("status")[clients] != ERROR)]
+    yield are_long, "server ends after its client", "servers end after their clients"
 
 
 def _settled(

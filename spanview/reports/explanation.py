@@ -1364,7 +1364,8 @@ def _ran_themselves(forest: Forest) -> tuple[Places, Times, Flags]:
     # Where clocks differ, what ran below a span doesn't tell how long it ran itself.
     differ = starts[timed] < starts[above] - _CLOCKS_NS
     is_called = (kinds[timed] == SERVER) & (kinds[above] == CLIENT) & (ends[above] != NO_TIME)
-    known[above[differ | (is_called & (starts[timed] > ends[above]))]] = False
+    differ |= is_called & ((starts[timed] > ends[above]) | (ends[timed] > ends[above] + _CLOCKS_NS))
+    known[above[differ]] = False
     await_endless = forest.sums_below(ends == NO_TIME) > 0
     return forest.rows[known], own_times_from(forest, begins)[known], await_endless[known]
 

@@ -134,6 +134,10 @@ DOUBTFUL = [
     ("a 5-10\n  b 2-4\n    c 6-8", "~c5-6 c6-8 a8-10", "1 span starts before its parent"),
     ("a 0-4\nb 6-9", "b6-9", "there are 2 roots"),
     ("a 0-9\nb 2-3\nc 4-5", "a0-9", "there are 3 roots"),
+    # A server that goes on after its answer, or whose clock is ahead.
+    ("c 0-30000\n  s 100-34000", "c0-100 s100-34000", "1 server ends after its client"),
+    ("c 0-30000\n  s 100-30900", "c0-100 s100-30900", ""),
+    ("c 0-30000\n  s 30001-34000", "c0-30000 ~s30000-30001 s30001-34000", "1 server starts after its client's end"),
     # A deployment that asked another one, and gave up.
     (
         (
@@ -183,7 +187,9 @@ def test_drawings(drawing: str, expected: str) -> None:
 @pytest.mark.parametrize(("drawing", "expected", "reason"), DOUBTFUL)
 def test_doubtful_drawings(drawing: str, expected: str, reason: str) -> None:
     """Where times are missing or can't be, there is a path of what is there, and the reason why it isn't sure."""
-    store = store_of(*Builder().draw(drawing))
+    kinds = {"c": "SpanKind.CLIENT", "s": "SpanKind.SERVER"} if drawing.startswith("c ") else {}
+    documents = Builder().draw(drawing)
+    store = store_of(*[one | {"kind": kinds.get(one["name"], one["kind"])} for one in documents])
     path = path_of(store)
     assert (written(store, path), path.reason) == (expected, reason)
 

@@ -16,7 +16,7 @@ During handling of the above exception, …                           BETWEEN
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
@@ -195,7 +195,8 @@ class _Stacks:
         return True
 
     def _begin(self, stack: Stack) -> None:
-        if self.stacks[-1] == Stack():
+        # What got the error of another as an argument ran nothing.
+        if replace(self.stacks[-1], remote="") == Stack():
             self.stacks.pop()
         self.stacks.append(stack)
 

@@ -115,6 +115,9 @@ def test_what_a_worker_raised() -> None:
     assert raised_in("ray::f is a name") == []
     said = [first_line(text) for text in (f"\n{message}\n{remote}", "ray::f is a name", "\n one\ntwo")]
     assert said == ["ValueError: bad", "ray::f is a name", "one"]
+    # What got an error as an argument ran nothing.
+    passed_on = f"{RAY}\n  At least one of the input arguments for this task could not be computed:\n{RAY}\n{remote}"
+    assert raised_in(f"{message}\n{LIBRARY}\n{passed_on}") == ["ValueError: bad"]
     # Keys wait for it.
     assert raised_in(f"{message}\n{remote}{'!' * 1_000_000}") == []
 

@@ -562,9 +562,12 @@ def test_how_long_a_replica_took_that_was_lost_nobody_knows(tmp_path: Path, *, i
     assert any(row["text"].endswith("(a replica's span may be lost)") for row in said) is is_lost
 
 
-@pytest.mark.parametrize(("first_ends", "is_said"), [(900, True), (2_000, False), (20, False)])
+@pytest.mark.parametrize(
+    ("first", "first_ends", "is_said"),
+    [("First", 900, True), ("First", 2_000, False), ("First", 20, False), ("Second", 900, False)],
+)
 def test_what_is_queued_may_wait_for_the_response_that_it_takes(
-    tmp_path: Path, first_ends: int, *, is_said: bool
+    tmp_path: Path, first: str, first_ends: int, *, is_said: bool
 ) -> None:
     """Of another deployment that its caller had called before, and that ended meanwhile."""
     build = Builder()
@@ -572,15 +575,16 @@ def test_what_is_queued_may_wait_for_the_response_that_it_takes(
         build.span("proxy_http_request A GET /", span=1, start=0, duration=2_100),
         build.span("route_to_replica A f", span=2, parent=1, start=1, duration=2_090),
         build.span("replica_handle_request A f", span=3, parent=2, start=2, duration=2_080),
-        build.span("route_to_replica First f", span=4, parent=3, start=10, duration=first_ends - 10),
-        build.span("replica_handle_request First f", span=5, parent=4, start=12, duration=first_ends - 12),
+        build.span(f"route_to_replica {first} f", span=4, parent=3, start=10, duration=first_ends - 10),
+        build.span(f"replica_handle_request {first} f", span=5, parent=4, start=12, duration=first_ends - 12),
         build.span("route_to_replica Second f", span=6, parent=3, start=30, duration=1_500),
         build.span("replica_handle_request Second f", span=7, parent=6, start=950, duration=300),
     ]
     folder = folder_of(tmp_path, spans)
     said = texts(explained(folder, "--by", "serve"), "time")
     assert any("870 µs of the queue may have been waiting for First's response" in text for text in said) is is_said
-    assert any(text.startswith("– › Second") and "may have been starting" in text for text in said) is not is_said
+    starting = [text for text in said if text.startswith("– › Second") and "may have been starting" in text]
+    assert not (is_said and starting)
     stretches = texts(explained(folder, "--trace", f"{1:032x}"), "time")
     doubted = any(
         text.endswith("in Serve's queue (it may have been waiting for First's response)") for text in stretches

@@ -91,10 +91,12 @@ def awaited_responses(calls: Iterable[ServedCall]) -> dict[int, NestedQueue]:
         by_end = sorted(called, key=lambda call: call.end_ns)
         ends = [call.end_ns for call in by_end]
         for call in called:
-            ended = by_end[bisect_right(ends, call.queued_ns) : bisect_right(ends, call.start_ns)]
-            before = (other for other in reversed(ended) if other.queued_ns <= call.queued_ns + _ROUTING_NS)
-            if (last := next(before, None)) is not None:
-                found[call.replica] = NestedQueue(last.deployment, last.end_ns - call.queued_ns)
+            last, first = bisect_right(ends, call.start_ns) - 1, bisect_right(ends, call.queued_ns)
+            ended = map(by_end.__getitem__, range(last, first - 1, -1))
+            before = (other for other in ended if other.queued_ns <= call.queued_ns + _ROUTING_NS)
+            # Of their own deployment, what ended before is what they were queued behind.
+            if (taken := next(before, None)) is not None and taken.deployment != call.deployment:
+                found[call.replica] = NestedQueue(taken.deployment, taken.end_ns - call.queued_ns)
     return found
 
 

@@ -778,14 +778,7 @@ class _Explanation:
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
             unended = None if reason is not None else self._unended.get(stretch.row)
             certainty = certainty if unended is None else Certainty.LIKELY
-            doubt = stretch.doubt or ("a replica's span may be lost" if stretch.row in self._lack_replicas else "")
-            awaited = self._awaited.get(stretch.row) if stretch.doing is Doing.QUEUED else None
-            if not doubt and awaited is not None and 2 * awaited.ns >= stretch.ns:
-                doubt = f"it may have been waiting for {awaited.deployment}'s response"
-            if not doubt and reason is not None and self._known.attempts.may_have_run_before(stretch.row):
-                doubt = f"{self._who(stretch.row)} may have run before: its actor was made again"
-            if not doubt and stretch.row in within:
-                doubt = f"{within[stretch.row]} was cancelled: nobody may have waited for it"
+            doubt = stretch.doubt or self._doubt(tree, stretch, reason, within)
             certainty = Certainty.LIKELY if doubt else certainty
             text += f" ({sanitise(doubt, _MAX_MESSAGE)})" if doubt else ""
             text += ended.after if stretch.start_ns >= ended.ns else ""
@@ -796,6 +789,28 @@ class _Explanation:
             yield self._of_row(
                 Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
             )
+
+    def _doubt(
+        self, tree: TraceTree, stretch: PathStretch, reason: WaitReason | None, within: Mapping[int, str]
+    ) -> str:
+        """Return what may not be so of a stretch, beside what its path leaves open; empty for nothing."""
+        if stretch.row in self._lack_replicas:
+            return "a replica's span may be lost"
+        awaited = self._awaited.get(stretch.row) if stretch.doing is Doing.QUEUED else None
+        if awaited is not None and 2 * awaited.ns >= stretch.ns:
+            return f"it may have been waiting for {awaited.deployment}'s response"
+        if reason is not None and self._known.attempts.may_have_run_before(stretch.row):
+            return f"{self._who(stretch.row)} may have run before: its actor was made again"
+        is_unknown = stretch.doing is Doing.WAITING and (reason is None or not reason.is_known)
+        if is_unknown and self._is_without_parent(tree, stretch):
+            return f"{self._who(stretch.row)} may have run before: what began meanwhile has no parent here"
+        return f"{within[stretch.row]} was cancelled: nobody may have waited for it" if stretch.row in within else ""
+
+    def _is_without_parent(self, tree: TraceTree, stretch: PathStretch) -> bool:
+        """Tell whether something began in a stretch whose parent isn't here, as one that died with its worker."""
+        parentless = (tree.rows[child] for node in tree.roots if tree.is_missing(node) for child in tree.children(node))
+        starts = map(self._spans.start_ns.__getitem__, parentless)
+        return any(stretch.start_ns <= start < stretch.start_ns + stretch.ns for start in starts)
 
     def _causes_of(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what a wait was for in parts, where of none it is known that it was most; else empty."""
@@ -981,7 +996,7 @@ class _Explanation:
         for row in filter(self._is_asked, calls.told_failures):
             self._add(groups, row, calls.told_failures[row].failed_text(cut_off_by(self._store, row)))
         asked = filter(self._is_asked, self._unended)
-        lost = {row for row in asked if self._is_lost(row) and self._spans.trace[row] in self._chosen}
+        lost = {row for row in asked if self._has_been_ended(row) and self._spans.trace[row] in self._chosen}
         if lost:
             lost -= {*errors_made_good(self._store), *calls.attempts.tolist()} - {*calls.last_attempts.tolist()}
             lost -= calls.tried_again
@@ -1178,6 +1193,11 @@ class _Explanation:
         row, calls = call.attempts[-1], self._calls
         has_failed = self._spans.status[row] == ERROR or self._is_lost(row) or row in calls.told_failures
         return has_failed and row not in calls.tried_again and row not in calls.withdrawn
+
+    def _has_been_ended(self, row: int) -> bool:
+        """Tell whether a span is lost, or is an attempt that failed, as Ray says, because its process was stopped."""
+        was_stopped = row in self._unended and self._unended[row].fate is Fate.STOPPED and self._unended[row].is_told
+        return was_stopped or self._is_lost(row)
 
     def _is_lost(self, row: int) -> bool:
         return row in self._unended and self._unended[row].fate is Fate.LOST

@@ -18,11 +18,13 @@ from builders import EPOCH_NS, Builder, file_of
 from programs import spanview
 from rays_word import NODE, line_of
 from spanview.analysis.ray.running import Running
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, timing_parts
 from spanview.model.codes import CONSUMER
+from spanview.model.times import NO_TIME
 from spanview.ray.lines import ENDED_BY
-from spanview.reports.explanation import Statement, Topic
+from spanview.reports.explanation import Statement, Topic, explanation
 from spanview.reports.explanation_text import kept_within
 from spanview.sources.loading import load_store
 from spanview.sources.processes import Processes
@@ -1993,3 +1995,31 @@ def test_requests_through_a_handle_have_replicas_alone(tmp_path: Path) -> None:
     spans = [build.span(name, trace=number, span=2, parent=1, start=number, duration=40) for number in (1, 2, 3)]
     (said,) = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
     assert said == "– › Model: 120 µs handling in 3 requests; no span of a proxy or a routing is here"
+
+
+@pytest.mark.parametrize("told_ns", [EPOCH_NS + 90_000, NO_TIME])
+def test_what_failed_as_its_actor_was_stopped_has_failed(tmp_path: Path, told_ns: int) -> None:
+    """Its caller got an error, if Ray says so; else nobody may have asked for its result."""
+    build = Builder()
+    call = build.span("A.f ray.remote", span=1, start=0, duration=5, kind="PRODUCER")
+    ran = build.span("A.f ray.remote_worker", span=2, parent=1, start=20, duration=None, kind="CONSUMER")
+    store = load_store(folder_of(tmp_path, [call, ran]))
+    row = next(row for row in range(2) if store.spans.kind[row] == CONSUMER)
+    stopped = Unended(Fate.STOPPED, "Ray ended its process (pid 7) because of ray.kill", 7, told_ns=told_ns)
+    said = [one.text for one in explanation(store, None, unended={row: stopped}).rows if one.topic is Topic.FAILED]
+    assert said == (["A.f failed: Ray ended its process (pid 7) because of ray.kill"] if told_ns != NO_TIME else [])
+
+
+@pytest.mark.parametrize(("orphan_us", "is_doubted"), [(40_000, True), (900_000, False)])
+def test_what_has_no_parent_may_be_of_an_attempt_that_died(tmp_path: Path, orphan_us: int, *, is_doubted: bool) -> None:
+    """Where it began while a call waited of which nobody knows why."""
+    build = Builder()
+    spans = [
+        build.span("main", span=1, start=0, duration=702_000),
+        build.span("f ray.remote", span=2, parent=1, start=0, duration=9, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=3, parent=2, start=500_000, duration=200_000, kind="CONSUMER"),
+        build.span("g ray.remote", span=4, parent=99, start=orphan_us, duration=9, kind="PRODUCER"),
+    ]
+    said = texts(explained(folder_of(tmp_path, spans), "--trace", f"{1:032x}"), "time")
+    doubt = "(f may have run before: what began meanwhile has no parent here)"
+    assert any("waiting before f ran" in text and doubt in text for text in said) is is_doubted

@@ -70,7 +70,8 @@ def test_killed_receiver(tmp_path: Path, recorded: list[str]) -> None:
     there = tmp_path / "there"
     with Receiver(there) as receiver:
         port = receiver.port()
-        words: list[str | Path] = ["push", *RECORDINGS, "--endpoint", f"http://localhost:{port}", "--batch", "20", "-f"]
+        # So slowly that there is more to send when it is killed, also on a quick machine.
+        words: list[str | Path] = ["push", *RECORDINGS, "--endpoint", f"http://localhost:{port}", "--rate", "300", "-f"]
         with Following(*words) as pushing:
             assert _is_soon(lambda: lines_in(there) > 0)
             receiver.process.stop(signal.SIGKILL)

@@ -734,6 +734,9 @@ def test_an_idle_worker_shows_that_it_may_have_been_something_else(
     waits = AllAttempts(store).reasons_of([row])
     assert waits.parts_of(row) == {WaitedFor.RESOURCES: 2_900_000_000}
     assert waits.is_certain(row) is is_certain
+    reason = waits.get(row)
+    assert reason is not None
+    assert reason.detail == ("1 CPU" if is_certain else "1 CPU or its arguments to get there")
 
 
 @pytest.mark.parametrize(("is_sent", "retry_ms"), [(True, 700), (False, 2_600)])

@@ -98,6 +98,10 @@ DRAWINGS = [
         f"a 0-40\n  {ROUTE} 1-6\n    {REPLICA} 4-26\n  b 25-38",
         f"a0-1 ~{REPLICA}1-4 {REPLICA}4-25 b25-38 a38-40",
     ),
+    (
+        f"a 0-1000000\n  {ROUTE} 1-6\n    {REPLICA} 4-640000\n  b 600000-900000",
+        f"a0-1 ~{REPLICA}1-4 {REPLICA}4-600000 b600000-900000 a900000-1000000",
+    ),
     (f"a 0-40\n  {ROUTE} 2-26\n    {REPLICA} 2-25\n  b 24-38", f"a0-2 {REPLICA}2-24 b24-38 a38-40"),
     (f"a 0-40\n  {ROUTE} 1-6\n    {REPLICA} 4-26\n  b 22-38", f"a0-1 {ROUTE}1-6 a6-22 b22-38 a38-40"),
     ("a 0-40\n  c 1-26\n  b 25-38", "a0-25 b25-38 a38-40"),
@@ -137,6 +141,8 @@ DOUBTFUL = [
     # A server that goes on after its answer, or whose clock is ahead.
     ("c 0-30000\n  s 100-34000", "c0-100 s100-34000", "1 server ends after its client"),
     ("c 0-30000\n  s 100-30900", "c0-100 s100-30900", ""),
+    # A client that gave up has an error.
+    ("c failed 0-30000\n  s 100-34000", "c failed0-100 s100-34000", ""),
     ("c 0-30000\n  s 30001-34000", "c0-30000 ~s30000-30001 s30001-34000", "1 server starts after its client's end"),
     # A deployment that asked another one, and gave up.
     (
@@ -189,7 +195,10 @@ def test_doubtful_drawings(drawing: str, expected: str, reason: str) -> None:
     """Where times are missing or can't be, there is a path of what is there, and the reason why it isn't sure."""
     kinds = {"c": "SpanKind.CLIENT", "s": "SpanKind.SERVER"} if drawing.startswith("c ") else {}
     documents = Builder().draw(drawing)
-    store = store_of(*[one | {"kind": kinds.get(one["name"], one["kind"])} for one in documents])
+    for document in documents:
+        document["kind"] = kinds.get(document["name"].removesuffix(" failed"), document["kind"])
+        document["status"] = {"status_code": "ERROR" if document["name"].endswith(" failed") else "UNSET"}
+    store = store_of(*documents)
     path = path_of(store)
     assert (written(store, path), path.reason) == (expected, reason)
 

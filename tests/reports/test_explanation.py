@@ -584,7 +584,10 @@ def test_what_is_queued_may_wait_for_the_response_that_it_takes(
     ]
     folder = folder_of(tmp_path, spans)
     said = texts(explained(folder, "--by", "serve"), "time")
-    assert any("870 µs of the queue may have been waiting for First's response" in text for text in said) is is_said
+    waits = [text for text in said if "of the queue may have been waiting for" in text]
+    assert ["870 µs of the queue may have been waiting for First's response" in text for text in waits] == [
+        True
+    ] * is_said
     starting = [text for text in said if text.startswith("– › Second") and "may have been starting" in text]
     assert not (is_said and starting)
     stretches = texts(explained(folder, "--trace", f"{1:032x}"), "time")
@@ -1962,22 +1965,34 @@ def test_a_constructor_that_was_cut_off_twice_counts_twice(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("again_ms", "name", "is_doubted"), [(500, "9", True), (20, "9", False), (500, "n-9-1700000000000", False)]
+    ("again_ms", "name", "is_told", "is_doubted"),
+    [
+        (500, "9", False, True),
+        (20, "9", False, False),
+        (500, "n-9-1700000000000", False, False),
+        (500, "9", True, False),
+    ],
 )
 def test_a_method_may_have_run_in_an_earlier_life_of_its_actor(
-    tmp_path: Path, again_ms: int, name: str, *, is_doubted: bool
+    tmp_path: Path, again_ms: int, name: str, *, is_told: bool, is_doubted: bool
 ) -> None:
-    """Where an attempt that died has left nothing; what is written when it starts would have been left."""
+    """Where an attempt that died has left nothing; what is written as it starts would show it, and Ray's events do."""
+    task = "35" * 8 + "5a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    if is_told:
+        states = dict.fromkeys("125", EPOCH_NS + 100_009_000) | {"8": EPOCH_NS + 900_000_000}
+        (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, name="A.f", kind="ACTOR_TASK"))
     build = Builder()
     calls = [
         build.span("main", span=1, start=0, duration=952_000),
         build.span("A.__init__ ray.remote", span=2, parent=1, start=0, duration=1, kind="PRODUCER"),
-        build.span("A.f ray.remote", span=3, parent=1, start=100_000, duration=9, kind="PRODUCER"),
+        build.span("A.f ray.remote", span=3, parent=1, start=100_000, duration=9, kind="PRODUCER", attributes=ids),
     ]
     ran: dict[str, Any] = {"kind": "CONSUMER", "duration": 9}
     first = build.span("A.__init__ ray.remote_worker", span=4, parent=2, start=10, **ran)
     again = build.span("A.__init__ ray.remote_worker", span=5, parent=2, start=1_000 * again_ms, **ran)
-    method = build.span("A.f ray.remote_worker", span=6, parent=3, start=900_000, kind="CONSUMER", duration=50_000)
+    about: dict[str, Any] = {"start": 900_000, "kind": "CONSUMER", "duration": 50_000, "attributes": ids}
+    method = build.span("A.f ray.remote_worker", span=6, parent=3, **about)
     suffixes = (".started.jsonl", ".jsonl") if "-" in name else (".txt",)
     (tmp_path / "7.txt").write_bytes(file_of(calls))
     (tmp_path / "8.txt").write_bytes(file_of([first]))
@@ -2023,3 +2038,22 @@ def test_what_has_no_parent_may_be_of_an_attempt_that_died(tmp_path: Path, orpha
     said = texts(explained(folder_of(tmp_path, spans), "--trace", f"{1:032x}"), "time")
     doubt = "(f may have run before: what began meanwhile has no parent here)"
     assert any("waiting before f ran" in text and doubt in text for text in said) is is_doubted
+
+
+def test_a_constructor_that_is_elsewhere_is_not_said_to_be_skipped(tmp_path: Path) -> None:
+    """Its actor has run calls: it was there already, or the constructor's span is in another file."""
+    build, ids = Builder(), {"ray.actor_id": "5a" * 16, "ray.remote": "actor"}
+    spans = [
+        build.span("A.__init__ ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids),
+        build.span("A.f ray.remote", span=2, start=9, duration=5, kind="PRODUCER", attributes=ids),
+        build.span("A.f ray.remote_worker", span=3, parent=2, start=20, duration=9, kind="CONSUMER", attributes=ids),
+    ]
+    said = texts(explained(folder_of(tmp_path, spans)), "unseen")
+    assert not any("tracing skips" in text for text in said)
+
+
+def test_traces_are_counted_in_json_as_in_words(tmp_path: Path) -> None:
+    """Spans without a usable id are of none."""
+    build = Builder()
+    document = explained(folder_of(tmp_path, [build.span("job"), build.span("lost", trace=0)]))
+    assert (document["traces"], texts(document, "about")[0].split(" in ")[0]) == (1, "1 trace with 2 spans")

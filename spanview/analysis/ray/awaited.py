@@ -37,7 +37,7 @@ _USUAL_NS: Final = 1_000_000
 MOST_NS: Final = 6_000_000
 """From the end of a call to that of the span that awaited it: so long it takes a result to arrive."""
 _MOST_ABOVE: Final = 16
-"""Spans above one that it may have outlived, of which more than the first are rare."""
+"""So many of the spans above one are asked whether it outlived them; it hardly outlives more than its parent."""
 _LEAST_FACTOR: Final = 40
 """So many times as long as that the span's own time is at least, for each call that ended in it."""
 

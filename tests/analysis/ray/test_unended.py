@@ -349,7 +349,8 @@ def test_a_constructor_is_lost_with_its_actor(kind: str, state: str, cause: str,
     ids_of_event = {"actor_id": b64encode(bytes.fromhex(actor)).decode(), "pid": 7}
     event = {**ids_of_event, "state": state, "death_cause": {"context": died} if cause else {}}
     # It was made again later.
-    states = {"1": EPOCH_NS, "8": EPOCH_NS + 9_000} | ({"11": EPOCH_NS + 900_000} if state == "RESTARTING" else {})
+    is_remade = state == "RESTARTING" and kind == "CONSUMER"
+    states = {"1": EPOCH_NS, "8": EPOCH_NS + 9_000} | ({"11": EPOCH_NS + 900_000} if is_remade else {})
     lines = line_of(TASK, states, kind="ACTOR_CREATION_TASK")
     lines += json.dumps({"event_data": event, "source_type": "EXPORT_ACTOR"}).encode() + b"\n"
     reader.files.append(lines)

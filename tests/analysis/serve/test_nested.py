@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.nested import ServedCall, nested_queues
+from spanview.analysis.serve.nested import NestedQueue, ServedCall, awaited_responses, nested_queues
 from spanview.analysis.serve.requests import serve_requests
 from spanview.reports.serve import serve_report
 
@@ -135,3 +135,26 @@ def test_nested_very_deeply() -> None:
     """Thousands of calls, each below the one before it, are told apart as far down as that takes no time."""
     calls = [ServedCall("A", number, number - 1, number, number + 1, 10_000) for number in range(5_000)]
     assert nested_queues(calls)[0][0].ns > 0
+
+
+@pytest.mark.parametrize(
+    ("deployment", "queued_ms", "end_ms", "awaited"),
+    [
+        ("Fetch", 90, 800, NestedQueue("Fetch", 700_000_000)),
+        ("Fetch", 104, 800, NestedQueue("Fetch", 700_000_000)),
+        # It was called later, ended before, or went on; or it is what the request was queued behind.
+        ("Fetch", 200, 800, None),
+        ("Fetch", 10, 99, None),
+        ("Fetch", 90, 901, None),
+        ("Score", 90, 800, None),
+    ],
+)
+def test_a_response_that_a_request_may_have_waited_for(
+    deployment: str, queued_ms: int, end_ms: int, awaited: NestedQueue | None
+) -> None:
+    """Of another deployment, called before by the same caller, that ended while the request was queued."""
+    first = ServedCall(deployment, 1, 0, *(1_000_000 * ms for ms in (queued_ms, queued_ms + 1, end_ms)))
+    second = ServedCall("Score", 2, 0, 100_000_000, 900_000_000, 999_000_000)
+    assert awaited_responses([second, first]).get(2) == awaited
+    # Of what nobody called nothing is known.
+    assert awaited_responses([one._replace(caller=-1) for one in (second, first)]) == {}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import partial, reduce
+from functools import reduce
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.display.shades import COLORS
 from spanview.display.units import count
@@ -19,7 +19,7 @@ from spanview.exports.page.conclusions import conclusions
 from spanview.exports.page.details import AlikeDetails, detail_blocks
 from spanview.exports.page.language import language
 from spanview.exports.page.packed import block, encoded, packed
-from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
+from spanview.exports.shares import ALIKE_SHARES, in_shares, shares_of_rows
 from spanview.exports.span_texts import are_many
 from spanview.exports.surroundings import Surroundings
 from spanview.index.memory import without_collector
@@ -27,12 +27,14 @@ from spanview.model.problems import ExportError
 from spanview.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from spanview.index.store import Store
 
 MAX_SPANS: Final = 200_000
 """Spans of a page."""
+_OVERVIEW, _CONCLUSIONS, _ROWS = _WHOLE = (-3,), (-2,), (-1,)
+"""The shares of a page that are of all its traces; the others are positions of rows."""
 _DATA: Final = "<!-- data -->"
 """Where the page has what it shows."""
 
@@ -60,20 +62,30 @@ def html_chunks(
 def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], around: Surroundings) -> Iterator[bytes]:
     before, behind = _page().split(_DATA)
     yield before.encode()
-    # It makes many lists, and no circle of them.
     with without_collector():
+        # It makes many lists, and no circle of them.
         unended = around.unended_in(store)
-        columns = Columns(store, traces, unended, lose)
-        overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-        overview |= conclusions(store, traces, around, unended, columns)
-        queried = {"language": language(), "asked": asked(store, traces, unended, columns)}
-    yield block("overview", encoded(overview, lose))
-    yield block("rows", encoded(columns.rows | queried, lose))
+        columns = Columns(store, traces, unended)
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows
     alike = AlikeDetails(store) if are_many(store, len(rows)) else None
-    shares = shares_of_rows(range(len(rows)), ALIKE_SHARES if alike else 1)
-    yield from written(shares, partial(detail_blocks, store, rows, alike), lose)
+
+    def written_of(share: Sequence[int], lose: Callable[[str], None]) -> Iterable[bytes]:
+        if share not in _WHOLE:
+            return detail_blocks(store, rows, alike, share, lose)
+        with without_collector():
+            if share is _OVERVIEW:
+                kind, value = "overview", {"version": __version__, "colors": COLORS, **columns.overview(lose)}
+            elif share is _CONCLUSIONS:
+                kind, value = "conclusions", conclusions(store, traces, around, unended, columns)
+            else:
+                queried = {"language": language(), "asked": asked(store, traces, unended, columns)}
+                kind, value = "rows", columns.rows | queried
+            return [block(kind, encoded(value, lose))]
+
+    shares = [*_WHOLE, *shares_of_rows(range(len(rows)), ALIKE_SHARES if alike else 1)]
+    for pieces in in_shares(shares, written_of, lose, alone=len(_WHOLE) - 1):
+        yield from filter(None, pieces)
     yield behind.encode()
 
 

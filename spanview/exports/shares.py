@@ -59,21 +59,28 @@ def written(
 
 
 def in_shares(
-    shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, forks: bool = True
+    shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, forks: bool = True, alone: int = 0
 ) -> Iterator[Iterator[bytes]]:
-    """Yield for each share the pieces of its text, which are to be taken before the next share; the rest as above."""
+    """Yield for each share the pieces of its text, which are to be taken before the next share; the rest as above.
+
+    Args:
+        alone: So many of the first shares are so much work that each has a process for itself.
+    """
     # A process that has threads isn't forked.
     forks = forks and len(shares) >= _FORK_SHARES and active_count() == 1
-    count = process_count(len(shares)) if forks else 1
+    count = process_count(len(shares) - alone) if forks else 1
     workers: list[_Worker] = []
     try:
         if count > 1:
             # Where memory, descriptors or processes are scarce, fewer have to do; this one writes the others' shares.
             with suppress(OSError):
-                for number in range(count):
-                    workers.append(_Worker(shares[number::count], write, workers))
+                for share in shares[:alone]:
+                    workers.append(_Worker([share], write, workers))
+                for first in range(alone, alone + count):
+                    workers.append(_Worker(shares[first::count], write, workers))
         for number, share in enumerate(shares):
-            worker = workers[number % count] if number % count < len(workers) else None
+            of = number if number < alone else alone + (number - alone) % count
+            worker = workers[of] if of < len(workers) else None
             yield worker.pieces(share, lose, workers) if worker else gathered(write(share, lose))
     finally:
         for worker in workers:

@@ -162,7 +162,7 @@ async def test_in_the_viewer() -> None:
         await look.press("H")
         await look.until_shown("Shop GET /cart/{n}  ")
     store = store_of(*documents)
-    overview = Columns(store, [0, 1, 2], {}, Losses("html")).overview
+    overview = Columns(store, [0, 1, 2], {}).overview(Losses("html"))
     assert {overview["names"][name] for name in overview["traces"]["name"]} == {"Shop GET /cart/{n}"}
     (group,) = statistics(store, "trace.root")
     assert short_names_of([group], "trace.root") == {f"{PROXY}/cart/{{n}}": "Shop GET /cart/{n}"}

@@ -71,8 +71,8 @@ def hold(documents: list[Document]) -> None:
     """Compare the page of some spans with their trace tree."""
     store = store_of(*documents)
     blocks = blocks_of(page_of(store))
-    (_, _, overview), (_, _, rows) = blocks[:2]
-    traces, number, details = overview["traces"], 0, [span for _, _, value in blocks[2:] for span in value["spans"]]
+    (_, _, overview), _, (_, _, rows) = blocks[:3]
+    traces, number, details = overview["traces"], 0, [span for _, _, value in blocks[3:] for span in value["spans"]]
     spans = iter(details)
     for trace, nodes in enumerate(nodes_of(store)):
         assert traces["first"][trace] == number
@@ -101,7 +101,7 @@ def hold(documents: list[Document]) -> None:
         if "not sure" not in traces["path"][trace]:
             assert sum(path) - sum(path[1::2]) == traces["length"][trace]
     assert next(spans, None) is None
-    assert [first for _, first, _ in blocks[2:]] == [*range(0, len(details), 128)]
+    assert [first for _, first, _ in blocks[3:]] == [*range(0, len(details), 128)]
 
 
 def text_of(value: Any) -> str:
@@ -155,7 +155,7 @@ def test_no_traces() -> None:
     """A page of nothing is a page."""
     store = store_of()
     kinds = [kind for kind, _, _ in blocks_of(page_of(store))]
-    assert kinds == ["overview", "rows"]
+    assert kinds == ["overview", "conclusions", "rows"]
 
 
 class Looked(array):  # type: ignore[type-arg] # it can't be subscribed at run time
@@ -213,7 +213,7 @@ def test_what_is_known_of_calls_is_found_once(monkeypatch: pytest.MonkeyPatch) -
 
         monkeypatch.setattr(serve, "part_of_name", part_of)
         Looked.whole = 0
-        assert len(blocks_of(page_of(store))) > 2
+        assert len(blocks_of(page_of(store))) > 3
         return Looked.whole, len(tested)
 
     (few_looks, few_tested), (many_looks, many_tested) = looks(8), looks(64)
@@ -241,7 +241,7 @@ def test_traces_are_stitched_at_once() -> None:
     """The rows of a page come from one walk of all traces: no trace is stitched by itself."""
     store = _many_traces(8)
     with patch.object(Store, "tree", side_effect=AssertionError("stitched")):
-        columns = Columns(store, store.traces_in_order(), {}, Losses("html"))
+        columns = Columns(store, store.traces_in_order(), {})
     assert len(columns.rows["depth"]) == len(store.spans)
 
 
@@ -259,9 +259,9 @@ def test_advice_names_what_was_read(tmp_path: Path) -> None:
     (spans / "1.json").write_bytes(file_of([build.span("f ray.remote", kind="PRODUCER"), build.span("g", parent=77)]))
     environment = {"RAY_TMPDIR": "/elsewhere"}
     spanview("export", spans, "--format", "html", "-o", "page.html", folder=tmp_path, environment=environment)
-    overview = blocks_of((tmp_path / "page.html").read_bytes())[0][2]
+    _, (_, _, told), *_ = blocks_of((tmp_path / "page.html").read_bytes())
     checked = json.loads(spanview("check", spans, "--json", folder=tmp_path, environment=environment).output)
-    advised = [advice for *_, advice, _ in overview["findings"]]
+    advised = [advice for *_, advice, _ in told["findings"]]
     assert advised == [finding["advice"].replace("`", "") for finding in checked["findings"]]
     assert f"spanview '{spans}' --follow shows attempts" in advised[0]
     assert "/elsewhere/ray/session_latest/logs" in advised[0]
@@ -274,7 +274,7 @@ def test_what_is_said_of_a_trace_that_ends_with_what_was_lost(*, told: bool, lea
     row = next(row for row in range(len(store.spans)) if store.spans.end_ns[row] == NO_TIME)
     seen_ns, told_ns = (NO_TIME, EPOCH_NS + 50_000) if told else (EPOCH_NS + 50_000, NO_TIME)
     unended = {row: Unended(Fate.LOST, "its worker died", seen_ns=seen_ns, told_ns=told_ns)}
-    columns = Columns(store, [0], unended, Losses("html"))
-    (answer,) = columns.overview["traces"]["answer"]
+    columns = Columns(store, [0], unended)
+    (answer,) = columns.overview(Losses("html"))["traces"]["answer"]
     assert answer.startswith(f"{lead}50 µs = ")
     assert answer.endswith("not sure: 1 span has no end")

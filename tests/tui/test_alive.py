@@ -436,7 +436,7 @@ async def test_the_page_has_the_failures_of_the_viewer(host: FakeHost) -> None:
         await look.press("f")
         await look.until_shown("only what failed: 3 traces")
         unended = look.app.running.unended()
-        traces = Columns(data.store, range(len(data.store.trace_table)), unended, lambda _: None).overview["traces"]
+        traces = Columns(data.store, range(len(data.store.trace_table)), unended).overview(lambda _: None)["traces"]
         failed = [bool(errors or silent) for errors, silent in zip(traces["errors"], traces["silent"], strict=True)]
         assert sum(failed) == 3
 

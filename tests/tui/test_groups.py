@@ -233,7 +233,7 @@ def test_what_is_tried_again_has_not_failed_yet() -> None:
         model.mark_silent({}, {0: "1 lost"}, unended)
         assert [group.failed for group in model.groups()] == [0 if is_again else 1]
         assert model.state(0)[0] == ("◌" if is_again else "!")
-        traces = Columns(store, [0], unended, Losses("html")).overview["traces"]
+        traces = Columns(store, [0], unended).overview(Losses("html"))["traces"]
         assert (traces["silent"], traces["lost"]) == ([0 if is_again else 1], [1])
 
 
@@ -257,7 +257,7 @@ def test_what_a_retry_made_good_is_no_failure() -> None:
     model.only_failed = True
     model.refresh()
     assert [*model.order] == [1]
-    overview = Columns(model._store, [0, 1], {}, Losses("html")).overview["traces"]
+    overview = Columns(model._store, [0, 1], {}).overview(Losses("html"))["traces"]
     assert (overview["lasting"], overview["errors"]) == ([0, 2], [1, 2])
 
 

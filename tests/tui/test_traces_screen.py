@@ -99,8 +99,8 @@ async def test_processes_are_counted_alike(path: str, count: int) -> None:
         assert facts.processes == count
         await look.press("enter")
         assert ("   2 processes   " in look.header) is (count > 1)
-    columns = Columns(data.store, [0], {}, lambda _: None)
-    assert columns.overview["traces"]["processes"] == [count]
+    columns = Columns(data.store, [0], {})
+    assert columns.overview(lambda _: None)["traces"]["processes"] == [count]
 
 
 async def test_quit() -> None:

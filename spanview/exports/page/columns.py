@@ -66,11 +66,8 @@ _MAX_GUESSED: Final = 100
 class Columns:
     """The columns of some traces."""
 
-    def __init__(
-        self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], lose: Callable[[str], None]
-    ) -> None:
-        self._store = store
-        self._lose = lose
+    def __init__(self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended]) -> None:
+        self._store, self._traces = store, traces
         self.names: dict[str, int] = {}
         """The numbers of texts that many rows share, as those of the next two."""
         self._services, self.files = dict[str, int](), dict[str, int]()
@@ -111,9 +108,11 @@ class Columns:
             for number, (trace, of_trace) in of_open.items()
         }
         """How long traces lasted that have spans without an end, by their places, in words."""
-        for number, (trace, of_trace) in of_open.items():
-            end = open_end_of(of_trace, store.trace_table.end_ns[trace])
-            (of_trees["answer"][number],) = as_far_as_known([of_trees["answer"][number]], end)
+        self._ends = {
+            number: open_end_of(of_trace, store.trace_table.end_ns[trace])
+            for number, (trace, of_trace) in of_open.items()
+        }
+        """How sure it is when these ended."""
         self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
         self.traces |= of_trees | {"label": [labels.get(trace, "") for trace in traces]}
         self._sparse: dict[str, dict[int, Any]] = {
@@ -127,21 +126,36 @@ class Columns:
         or of a span without an end, `own` are stretches in which nothing runs below a row that has something there, and
         `causes` what a wait was for, each with how long."""
 
-    @property
-    def overview(self) -> dict[str, Any]:
+    def overview(self, lose: Callable[[str], None]) -> dict[str, Any]:
         """The traces, and the texts that they and the rows have in common, as the page's script reads them."""
+
+        def cut(text: str) -> str:
+            if len(text) <= MAX_NAME_LENGTH:
+                return text
+            lose(_CUT_NAME)
+            return f"{text[:MAX_NAME_LENGTH]}… {len(text):,} characters in all"
+
         names = [*self.names]
         short = {number: self._short[name] for number, name in enumerate(names) if self._short.get(name, name) != name}
         return {
-            "names": [*map(self._cut, names)],
-            "short": {str(number): self._cut(text) for number, text in short.items()},
-            "services": [*map(self._cut, self._services)],
-            "routes": {str(self.names[name]): self._cut(route) for name, route in self._routes()},
+            "names": [*map(cut, names)],
+            "short": {str(number): cut(text) for number, text in short.items()},
+            "services": [*map(cut, self._services)],
+            "routes": {str(self.names[name]): cut(route) for name, route in self._routes()},
             "files": [*self.files],
             "kinds": KIND_NAMES,
             "causes": [[letter, cause.brief, cause.name.lower()] for cause, letter in LETTERS.items()],
-            "traces": self.traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
+            "traces": self.traces
+            | {"answer": self._answers(), "lasted": {str(number): text for number, text in self._lasted.items()}},
         }
+
+    def _answers(self) -> list[str]:
+        """Return where the time of each trace went, in words."""
+        answers = answers_along(self._store, self._traces, self._trees, self._paths, self.known)
+        texts = [whole_answer_text(answer, self._short) for answer in answers]
+        for number, end in self._ends.items():
+            (texts[number],) = as_far_as_known([texts[number]], end)
+        return texts
 
     def _routes(self) -> Iterator[tuple[str, str]]:
         """Yield the names of the page's spans that have a route, and the route, after which call paths are called."""
@@ -155,12 +169,6 @@ class Columns:
         """The rows, as the page's script reads them."""
         sparse = {name: [[*values], [*values.values()]] for name, values in self._sparse.items()}
         return {**self._rows, "sparse": sparse}
-
-    def _cut(self, text: str) -> str:
-        if len(text) <= MAX_NAME_LENGTH:
-            return text
-        self._lose(_CUT_NAME)
-        return f"{text[:MAX_NAME_LENGTH]}… {len(text):,} characters in all"
 
     # -- places of rows ------------------------------------------------------------------------------------------------
 
@@ -203,6 +211,7 @@ class Columns:
         paths = paths_in(trees, store.names, until)
         if all(map(store.trace_table.trace_id, traces)):
             self.shares = shares_of(store, [(trees, paths)])
+        self._trees, self._paths = trees, paths
         numbers = self._numbers_of_nodes(trees, positions)
         notes |= dict(self._missing(trees, numbers))
         roots, proxies = [store.trace_table.root_row[trace] for trace in traces], numbers_of(store.names, Part.PROXY)
@@ -215,10 +224,6 @@ class Columns:
                 if store.spans.name[root] in proxies
                 else store.spans.name[root]
                 for index, root in enumerate(roots)
-            ],
-            "answer": [
-                whole_answer_text(answer, self._short)
-                for answer in answers_along(store, traces, trees, paths, self.known)
             ],
             "path": [*map(path_text, paths.reasons, spans)],
             "stretches": self._stretches_of(paths, numbers, traces),

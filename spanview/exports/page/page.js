@@ -156,7 +156,7 @@ const numbers = values => Float64Array.from(values, value => value === null ? Na
 const data = { rows: null };
 
 async function read_overview() {
-  Object.assign(data, await unpacked(block("overview")));
+  for (const kind of ["overview", "conclusions"]) Object.assign(data, await unpacked(block(kind)));
   data.count = data.traces.id.length;
   data.numbers = new Map(data.traces.id.map((id, trace) => [id || "none", trace]));
   look_at_days();

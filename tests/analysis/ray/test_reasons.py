@@ -238,7 +238,7 @@ def test_what_ray_says_more_exactly_is_said(error: str, label: str) -> None:
     (why,) = reasons_of(data.store, calls_of(data.store)).values()
     assert (why.label, why.certainty) == (label, Certainty.CERTAIN)
     assert (why.outcome is CallOutcome.ACTOR_DIED) is (error == "ACTOR_DIED")
-    assert Columns(data.store, [0], {}, Losses("html")).overview["traces"]["label"] == [label]
+    assert Columns(data.store, [0], {}).overview(Losses("html"))["traces"]["label"] == [label]
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_ray_says_until_when_a_lost_call_ran_at_most(failed_us: int | None, know
         ran_until(unended).end_at(EPOCH_NS + 1000 * known),
     )
     assert as_far_as_known(answer_texts(answer), end)[0].startswith(said)
-    assert Columns(store, [trace], unended, pytest.fail).overview["traces"]["lasted"] == {"0": f"{mark} {known} µs"}
+    assert Columns(store, [trace], unended).overview(pytest.fail)["traces"]["lasted"] == {"0": f"{mark} {known} µs"}
 
 
 def test_ray_says_later_when_a_lost_call_had_failed() -> None:

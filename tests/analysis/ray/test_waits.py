@@ -28,7 +28,6 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
-from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
 from spanview.index.forest import forest_of
 from spanview.model.times import NO_TIME
@@ -106,7 +105,7 @@ def test_attempts_after_the_first(function: str, waits: list[int | None]) -> Non
     model = TraceModel(store, 0, StitchedTrace(store, 0, tree, joins=True))
     texts = RowTexts(model, Appearance(model))
     assert [texts.waited(node) for node, _ in model.rows] == [[""], *([duration(wait)] for wait in waits)]
-    assert Columns(store, [0], {}, Losses("html")).rows["wait"] == [None, *waits]
+    assert Columns(store, [0], {}).rows["wait"] == [None, *waits]
     (call,) = calls_of(store)
     assert call.outcome is (Outcome.RETRIED if function == "f" else Outcome.RESTARTED)
 

@@ -31,6 +31,7 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.told import resources_told
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitReason
+from spanview.formats.ray_events import OF_ITS_GROUP
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -136,6 +137,8 @@ def _may_hold(attempts: AllAttempts, attempt: int, others: tuple[Places, Places]
     first = int(np.flatnonzero(copy_of(store.spans.name)[earlier] == number)[0])
     rows = np.array([attempt, earlier[first]]), np.array([attempts.call_of(attempt), calls[first]])
     own, held = resources_told(store, *rows)
+    # What its placement group is made of was held by others before.
+    own |= {name.removesuffix(OF_ITS_GROUP) for name in own}
     return not (own and held) or bool(own & held)
 
 
@@ -190,7 +193,7 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int, rather: i
 def _waiting(
     store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int
 ) -> tuple[Places, Places, Places]:
-    """Return the first attempts of calls that waited and ran in at least half of a stretch, the longest first.
+    """Return the first attempts of calls that began in a stretch and took at least half of it, the longest first.
 
     Args:
         calls: The call of each attempt.
@@ -206,6 +209,6 @@ def _waiting(
     is_over = (submitted != NO_TIME) & (starts <= until_ns)
     waited = starts - np.maximum(submitted, since_ns)
     ran = np.clip(copy_of(spans.end_ns)[firsts], starts, np.maximum(starts, until_ns)) - starts
-    chosen = np.flatnonzero(is_over & (2 * (waited + ran) >= until_ns - since_ns))
+    chosen = np.flatnonzero(is_over & (starts > since_ns) & (2 * (waited + ran) >= until_ns - since_ns))
     chosen = chosen[np.argsort(-(waited + ran)[chosen], kind="stable")]
     return firsts[chosen], waited[chosen], ran[chosen]

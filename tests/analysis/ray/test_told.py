@@ -866,25 +866,39 @@ def test_when_an_actor_began_says_nothing_of_its_first_method(tmp_path: Path) ->
     assert [*waits.parts_of(row)] == [WaitedFor.CREATION, WaitedFor.UNKNOWN]
 
 
+_OF_GROUP: Final = {f"CPU_group_{'1b' * 18}": 1}
+
+
 @pytest.mark.parametrize(
-    ("asked", "is_named"), [({"CPU": 1}, True), ({"CPU": 1, "lock": 1}, True), ({"lock": 1}, False)]
+    ("asked", "asked_later", "since_ms", "is_named"),
+    [
+        ({"CPU": 1}, {"CPU": 1}, 2, True),
+        ({"CPU": 1, "lock": 1}, {"CPU": 1}, 2, True),
+        ({"lock": 1}, {"CPU": 1}, 2, False),
+        (_OF_GROUP, {"CPU": 1}, 2, False),
+        # Its group may be made of what was held.
+        ({"CPU": 1}, _OF_GROUP, 2, True),
+        # It had waited for its code before the other did.
+        ({"lock": 1}, {"CPU": 1}, 200, False),
+    ],
 )
 def test_what_held_nothing_of_what_a_call_asked_for_is_not_named(
-    tmp_path: Path, asked: dict[str, int], *, is_named: bool
+    tmp_path: Path, asked: dict[str, int], asked_later: dict[str, int], since_ms: int, *, is_named: bool
 ) -> None:
     """As the tasks of a placement group, whose CPUs are its own, for what waits for one of the others."""
     build, ids = Builder(), [f"{number:02x}" * 8 + "0a" * 16 for number in (53, 54)]
     spans, lines = list[Any](), b""
-    for number, (name, task, starts_ms, ends_ms) in enumerate([("g", ids[0], 20, 1_900), ("f", ids[1], 2_000, 2_010)]):
+    times_ms = [("g", ids[0], 20 if since_ms < 20 else 120, 1_900), ("f", ids[1], 2_000, 2_010)]
+    for number, (name, task, starts_ms, ends_ms) in enumerate(times_ms):
         about: dict[str, Any] = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
         call = build.span(f"{name} ray.remote", span=2 * number + 1, start=number, kind="PRODUCER", attributes=about)
         ran: dict[str, Any] = {"start": 1_000 * starts_ms, "duration": 1_000 * (ends_ms - starts_ms)}
         ran |= {"span": 2 * number + 2, "parent": 2 * number + 1, "kind": "CONSUMER", "attributes": about}
         spans += [call, build.span(f"{name} ray.remote_worker", **ran)]
-        at = {
-            state: EPOCH_NS + 1_000_000 * ms for state, ms in {"1": 0, "2": 0, "5": starts_ms, "8": starts_ms}.items()
-        }
-        lines += line_of(task, at, name=name, asked=asked if name == "g" else {"CPU": 1})
+        sent_ms = starts_ms if name == "f" else 2
+        times = {"1": 0, "2": 0, "5": sent_ms, "8": starts_ms}.items()
+        at = {state: EPOCH_NS + 1_000_000 * ms for state, ms in times}
+        lines += line_of(task, at, name=name, asked=asked if name == "g" else asked_later)
     before = build.span("h ray.remote_worker", trace=2, span=9, parent=8, duration=9, kind="CONSUMER")
     (tmp_path / "7.txt").write_bytes(file_of(spans[::2]))
     (tmp_path / "8.txt").write_bytes(file_of(spans[1:2]))
@@ -896,7 +910,7 @@ def test_what_held_nothing_of_what_a_call_asked_for_is_not_named(
     reason = attempts.reason_of(row)
     assert reason is not None
     assert reason.waited_for is WaitedFor.RESOURCES
-    shown = meanwhile_of(store, attempts, row, reason, EPOCH_NS + 2_000)
+    shown = meanwhile_of(store, attempts, row, reason, EPOCH_NS + 1_000_000 * since_ms)
     assert (shown is not None) is is_named
 
 

@@ -1069,7 +1069,10 @@ class _Explanation:
         return (trace for trace in traces if trace not in within)
 
     def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
-        """Yield the span where each exception of a trace began, and whether another attempt made it good."""
+        """Yield the span where each exception of a trace began, and whether another attempt made it good.
+
+        Those above come, too, that have recorded another exception, whose message has nothing of what it came from.
+        """
         tree, wanted = self._store.tree(trace), {*failed}
         nodes, rows, above = list[int](), list[int](), list[int]()
         # The index of the nearest failed span from each node up; the last is that of no node, above the roots.
@@ -1085,8 +1088,20 @@ class _Explanation:
         siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
         retried = retried_attempts(self._store, siblings)
         are_good = are_made_good(rows, above, retried)
-        for origin, *_ in exceptions_in(self._store, rows, above, retried):
+        for origin, *passed_on in exceptions_in(self._store, rows, above, retried):
             yield rows[origin], are_good[origin]
+            said = [self._words_of(rows[origin])]
+            for index in passed_on:
+                words = self._words_of(rows[index])
+                if words and not any(earlier and earlier in words for earlier in said):
+                    yield rows[index], are_good[index]
+                    said.append(words)
+
+    def _words_of(self, row: int) -> str:
+        """Return what a failed span says of what was raised, without its type."""
+        span = self._store.span(row)
+        kind, message, _ = _exception_of(span)
+        return (message if kind else span.status.description or "").strip()
 
     def _raised(self, row: int) -> tuple[str, str]:
         """Return what a failed span says was raised, and by which of the program's own lines; either may be empty."""

@@ -306,6 +306,46 @@ def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("inner", "outer", "said"),
+    [
+        # A client that got a status has no words for it.
+        (None, ("RuntimeError", "gave up"), ["load failed", "GET / failed: RuntimeError: gave up"]),
+        (
+            ("TimeoutError", ""),
+            ("TimeoutError", "gave up"),
+            ["load failed: TimeoutError", "GET / failed: TimeoutError: gave up"],
+        ),
+        # `raise Rejected from error`, and an exception that tells another one's message.
+        (
+            ("OSError", "broken"),
+            ("Rejected", "not taken"),
+            ["GET / failed: Rejected: not taken", "load failed: OSError: broken"],
+        ),
+        (("OSError", "broken"), ("Rejected", "load: broken"), ["load failed: OSError: broken"]),
+        (("TimeoutError", ""), ("TimeoutError", ""), ["load failed: TimeoutError"]),
+    ],
+)
+def test_what_callers_raised_instead_is_told(
+    tmp_path: Path, inner: tuple[str, str] | None, outer: tuple[str, str], said: list[str]
+) -> None:
+    """It has not passed on the exception that began below it; in its stack trace are both."""
+    build = Builder()
+
+    def event(kind: str, message: str) -> dict[str, Any]:
+        trace = "\n\nThe above exception was the direct cause of the following exception:\n\n".join(
+            f"Traceback (most recent call last):\n{': '.join(filter(None, of_one))}\n"
+            for of_one in (inner or (), outer)
+        )
+        attributes = {"exception.type": kind, "exception.message": message, "exception.stacktrace": trace}
+        return {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+
+    root = build.span("GET /", span=1, duration=50, status="ERROR", events=[event(*outer)])
+    events = [event(*inner)] if inner else []
+    load = build.span("load", span=2, parent=1, start=1, duration=9, status="ERROR", events=events)
+    assert sorted(texts(explained(folder_of(tmp_path, [root, load])), "failed")) == sorted(said)
+
+
+@pytest.mark.parametrize(
     ("between", "said"),
     [
         (
@@ -1914,7 +1954,15 @@ def test_who_lost_a_race_for_an_actor_did_not_fail(tmp_path: Path) -> None:
     assert texts(explained(folder, "--trace", f"{2:032x}"), "unseen") == []
 
 
-def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("has_begun", "said"),
+    [
+        (True, "finished, as Ray says; its span is lost, or in another file (f)"),
+        # Of what was cancelled while it was loaded, Ray says that it finished.
+        (False, "finished, as Ray says, or was cancelled before it began; no span of it is here (f)"),
+    ],
+)
+def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path, said: str, *, has_begun: bool) -> None:
     """Where others of its function have attempts here, tracing doesn't skip it: its file is missing, or cut."""
     build, tasks = Builder(), [f"3{number}" * 8 + "0a" * 16 for number in (1, 2)]
     spans, lines = list[Any](), b""
@@ -1926,10 +1974,12 @@ def test_a_call_that_finished_elsewhere_is_not_untraced(tmp_path: Path) -> None:
             ran: dict[str, Any] = {"parent": 1, "start": 20, "duration": 30, "kind": "CONSUMER"}
             spans.append(build.span("f ray.remote_worker", span=2, **ran, **about))
         lines += line_of(task, {state: EPOCH_NS + 9_000 + int(state) * 1_000 for state in ("1", "2", "5", "8", "11")})
+    if has_begun:
+        (tmp_path / "8.json").write_bytes(file_of([build.span("read", trace=2, span=3, parent=4, start=20)]))
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     document = explained(folder_of(tmp_path, spans))
     (unseen,) = texts(document, "unseen")
-    assert unseen == "1 of 2 calls has no attempt: finished, as Ray says; its span is lost, or in another file (f)"
+    assert unseen == f"1 of 2 calls has no attempt: {said}"
     (of_calls,) = (text for text in texts(document, "time") if text.startswith("2 calls of f"))
     assert of_calls.endswith("; what 1 without an attempt took isn't counted")
 
@@ -1951,7 +2001,7 @@ def test_tracing_skips_methods_alone(tmp_path: Path, function: str, *, is_by_own
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
     said = texts(explained(folder_of(tmp_path, [call])), "unseen")
     assert any("Ray's tracing skips it" in text for text in said) is is_skipped
-    assert any("its span is lost, or in another file" in text for text in said) is not is_skipped
+    assert any("finished, as Ray says" in text for text in said) is not is_skipped
 
 
 def test_a_constructor_that_was_cut_off_twice_counts_twice(tmp_path: Path) -> None:

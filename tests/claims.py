@@ -213,13 +213,14 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
         return attempt, parts, False
     if is_lacking:
         return attempt, parts, True
-    if _is_idle_before(store, row, attempt, _ran_by(store, row, beside)):
+    is_idle = _is_idle_before(store, row, attempt, _ran_by(store, row, beside))
+    if is_idle or attempt.may_fetch(ends[call.row], start):
         return replace(attempt, asked=f"{attempt.asked} or its arguments to get there"), parts, False
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)
 
 
 def _is_idle_before(store: Store, row: int, attempt: Attempt, ran: Sequence[int]) -> bool:
-    """Return whether the worker that got a task ran nothing for most of its wait: it hardly waited for one.
+    """Return whether the worker that got a task ran nothing for most of the time in which it waited for one.
 
     Args:
         ran: The attempts that began in its process until then, that one among them.
@@ -234,7 +235,7 @@ def _is_idle_before(store: Store, row: int, attempt: Attempt, ran: Sequence[int]
     for start, end in (*earlier, (until, until)):
         idle += max(0, min(start, until) - reached)
         reached = max(reached, end)
-    return idle > max(_MOST_HANDING_NS, (spans.start_ns[row] - called) // 2)
+    return idle > max(_MOST_HANDING_NS, (until - max(since, called)) // 2)
 
 
 def _ran_by(store: Store, row: int, beside: Sequence[int]) -> list[int]:

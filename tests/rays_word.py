@@ -67,6 +67,8 @@ class Attempt:
     """Whether its worker ran nothing before."""
     frees: Sequence[int] = ()
     """When others of its session left what they had asked for, because they died."""
+    nodes: int = 1
+    """How many nodes its session has, or had."""
 
     def may_lack(self, began_ns: int, started_ns: int) -> bool:
         """Return whether others may have held what it asks for, and nobody knows when its worker was started.
@@ -82,6 +84,18 @@ class Attempt:
         is_late = is_creation and ran - began_ns > began_ns - self.made_ns
         is_unsure = began_ns < self.made_ns or is_late
         return is_unsure and any(ready < ns <= self.states.get(_SENT, ran) for ns in self.frees)
+
+    def may_fetch(self, since_ns: int, started_ns: int) -> bool:
+        """Return whether its arguments may have been brought to its node, as they were made late, perhaps on another.
+
+        Args:
+            since_ns: As of `parts_ns`, and `started_ns`.
+        """
+        ready = self.states.get(_HAS_ARGUMENTS, 0)
+        sent = min(started_ns, self.states.get(_SENT, self.states.get(_RUNS, started_ns)))
+        late = ready - max(since_ns, self.states.get(_MADE, ready))
+        is_task = self.kind != "ACTOR_TASK"
+        return is_task and self.nodes > 1 and min(late, sent - max(ready, since_ns)) > 5 * _HANDOVER_NS
 
     def parts_ns(self, since_ns: int, began_ns: int, started_ns: int, prepared_ns: int = 0) -> Counter[str]:
         """Return how long it waited for what, by the names that spanview has for that.
@@ -259,6 +273,12 @@ def _is_over(folder: Path) -> bool:
     return bool(jobs) and all(jobs.values())
 
 
+def _nodes(folder: Path) -> int:
+    """Return how many nodes a session's files name."""
+    wholes = (path.read_text().rpartition("\n")[0] for path in folder.glob("event_EXPORT_NODE*"))
+    return len({json.loads(line)["event_data"]["node_id"] for whole in wholes for line in whole.splitlines()})
+
+
 def _actors_freed(folder: Path) -> Iterator[int]:
     """Yield when actors left what they had asked for, in nanoseconds since 1970, each a whole second."""
     for path in folder.glob("event_EXPORT_ACTOR*"):
@@ -274,7 +294,7 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
     attempts: dict[tuple[str, int], Attempt] = {}
     files = [*files]
     for path in files:
-        is_over = _is_over(path.parent)
+        is_over, nodes = _is_over(path.parent), _nodes(path.parent)
         for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
             try:
                 event = json.loads(line)["event_data"]
@@ -282,7 +302,7 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
                 assert not line.endswith("\n"), "only the last one may still be written"
                 continue
             key = base64.b64decode(event["task_id"]).hex(), int(event["attempt_number"])
-            attempt = attempts.setdefault(key, Attempt(number=key[1], is_over=is_over))
+            attempt = attempts.setdefault(key, Attempt(number=key[1], is_over=is_over, nodes=nodes))
             attempt.hear(event.get("task_info", {}), event.get("state_updates", {}))
     firsts: dict[str, Attempt] = {}
     frees = [each.states[_FAILED] for each in attempts.values() if {_FAILED, _RUNS} <= {*each.states} and each.asked]

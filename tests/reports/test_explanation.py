@@ -738,7 +738,7 @@ def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> No
     call = build.span("f ray.remote", span=1, start=0, duration=0, kind="PRODUCER", attributes=ids)
     about: dict[str, Any] = {"start": 1_200_000, "duration": 9, "kind": "CONSUMER", "attributes": ids}
     (tmp_path / "7.txt").write_bytes(file_of([call]))
-    before = build.span("g ray.remote_worker", trace=2, span=3, start=0, duration=9, kind="CONSUMER")
+    before = build.span("g ray.remote_worker", trace=2, span=3, start=0, duration=390_000, kind="CONSUMER")
     ran = build.span("f ray.remote_worker", span=2, parent=1, **about)
     (tmp_path / "9.txt").write_bytes(file_of([before, ran]))
     states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in at_ms.items()}

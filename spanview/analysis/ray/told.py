@@ -25,6 +25,7 @@ written.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -276,8 +277,8 @@ class Shown(NamedTuple):
     """Which attempts that is."""
     are_held: Flags
     """Which of them waited until something else had ended in their actors."""
-    busy: NDArray[Any]
-    """How long it ran something else since it was prepared, or since the call; in nanoseconds."""
+    busy_since: Callable[[NDArray[Any]], NDArray[Any]]
+    """How long it ran something else from some times on, before it began the attempt; in nanoseconds."""
 
 
 def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown: Shown) -> ToldWaits:
@@ -295,14 +296,11 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     is_method, began = kind == _METHOD, shown.began
     is_first = tasks.are_first()[found] | (kind == _CREATION) | ((tasks["worker"][found] == 0) & shown.are_first)
     asks_more = _ask_more(tasks, found)
-    is_started = (
-        is_first & ~is_method & ~asks_more & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
-    )
+    is_new = is_first & ~is_method & ~asks_more
+    is_started = is_new & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
     # When its worker was started isn't known; one that was started ahead may get its first task before it is there.
     # That an actor's creation was sent Ray doesn't write: its worker may have been there, and resources lacked.
-    is_unsure = (
-        is_first & ~is_method & ~asks_more & ((began < made) | ((kind == _CREATION) & (runs - began > began - made)))
-    )
+    is_unsure = is_new & ((began < made) | ((kind == _CREATION) & (runs - began > began - made)))
     # What left its place meanwhile may have held what it asks for: it waited for that, or for a worker.
     may_lack = is_unsure & (tasks["resources"][found] != 0) & tasks.may_have_lacked_room(ready, sent)
     is_started, is_unsure = is_started & ~may_lack, is_unsure & ~may_lack
@@ -346,14 +344,39 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     )
     turns[(turns <= _MOST_RESOLVING_NS) & ~shown.are_held] = 0
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
-    asked = np.flatnonzero(are_told & (resources > 0))
     are_certain = are_told & ~is_unsure & ~(is_unready & (worker_start > resources) & (asks_more | may_lack))
-    # While its worker ran nothing, others may have held what it asks for, or its arguments were brought to the node.
-    idle = between(np.maximum(ready, shown.prepared), sent) - shown.busy
-    is_idle = ~is_method & ~shown.are_first & (idle > np.maximum(_MOST_RESOLVING_NS, (until - since) // 2))
-    of_asked = zip(rows[asked].tolist(), found[asked].tolist(), is_idle[asked].tolist(), strict=True)
-    asked_for = {row: tasks.asked(index) + _OR_ARGUMENTS * idle for row, index, idle in of_asked}
-    return ToldWaits(are_told, are_certain & ~is_idle, parts, asked_for, ready)
+    may_fetch = ~is_method & _may_fetch(tasks, found, sent, between, shown)
+    asked = np.flatnonzero(are_told & (resources > 0))
+    of_asked = zip(rows[asked].tolist(), found[asked].tolist(), may_fetch[asked].tolist(), strict=True)
+    asked_for = {row: tasks.asked(index) + _OR_ARGUMENTS * fetches for row, index, fetches in of_asked}
+    return ToldWaits(are_told, are_certain & ~may_fetch, parts, asked_for, ready)
+
+
+def _may_fetch(
+    tasks: RayTasks,
+    found: Places,
+    sent: NDArray[Any],
+    between: Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]],
+    shown: Shown,
+) -> Flags:
+    """Tell which attempts may have waited until their arguments were brought to the node, rather than for a worker.
+
+    That is where the worker ran nothing meanwhile, as others may have held what it asks for; and where the arguments
+    were made late, perhaps on another node.
+
+    Args:
+        sent: When they were sent to their workers.
+        between: Returns what of a stretch is a part of each wait.
+    """
+    nodes = Counter(map(tasks.session_of, tasks.nodes))
+    have_several = np.isin(tasks.sessions[found], [session for session, count in nodes.items() if count > 1])
+    made, ready = tasks["made"][found], tasks["ready"][found]
+    waited, begun = between(ready, sent), np.maximum(ready, shown.prepared)
+    idle = between(begun, sent) - shown.busy_since(begun)
+    is_idle = ~shown.are_first & (idle > np.maximum(_MOST_RESOLVING_NS, waited // 2))
+    are_late = np.minimum(between(np.minimum(made, ready), ready), waited) > _MOST_RESOLVING_NS
+    may_fetch: Flags = is_idle | (have_several & are_late)
+    return may_fetch
 
 
 def _of_earlier(

@@ -21,7 +21,7 @@ ended last before, unless others did at about that time, likely.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -333,6 +333,15 @@ class AllAttempts:
                 known[name] = self.store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
         return np.isin(self._names, [name for name in names.tolist() if known[name]])
 
+    def _busy_since(self, chosen: Places, ns: NDArray[Any]) -> NDArray[Any]:
+        """Return how long the processes of attempts were busy from some times of their waits on, until these began."""
+        ns = np.clip(ns, self._submitted[chosen], self._starts[chosen])
+        previous = np.where(chosen > self._firsts[chosen], chosen - 1, chosen)
+        index = np.searchsorted(self._keyed_starts, self._keys(self._processes[chosen], ns, "right"), "right") - 1
+        index = np.minimum(np.maximum(index, self._firsts[chosen]), previous)
+        busy: NDArray[Any] = self._busy_until(previous, self._starts[chosen]) - self._busy_until(index, ns)
+        return busy
+
     def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
         """Return how long processes had been busy at some times, each after the last of some attempts began."""
         busy: NDArray[Any] = self._busy[last + 1] - np.maximum(0, self._reached[last] - ns)
@@ -369,9 +378,7 @@ class AllAttempts:
         began = np.where(is_made | (made < 0), self._starts[firsts], self._ends[made])
         prepared = np.minimum(starts, np.maximum(submitted, began))
         starting = prepared - submitted
-        index = np.searchsorted(self._keyed_starts, self._keys(self._processes[chosen], prepared, "right"), "right") - 1
-        index = np.minimum(np.maximum(index, firsts), previous)
-        busy = self._busy_until(previous, starts) - self._busy_until(index, prepared)
+        busy = self._busy_since(chosen, prepared)
         # What explains most of the wait: the process wasn't there yet, or it ran something else.
         is_most = 2 * (starting + busy) >= waits
         is_busy = is_most & (busy > starting)
@@ -413,21 +420,20 @@ class AllAttempts:
         parts = np.zeros((len(chosen), len(KINDS)), np.int64)
         parts[np.arange(len(chosen)), kinds] = shares
         parts[:, UNKNOWN] = waits - parts[:, :UNKNOWN].sum(axis=1)
-        return self._with_rays_word(chosen, kinds, parts, evidence, self._told(chosen, kinds, began, busy))
+        return self._with_rays_word(chosen, kinds, parts, evidence, self._told(chosen, kinds, began))
 
-    def _told(self, chosen: Places, kinds: Places, prepared: NDArray[Any], busy: NDArray[Any]) -> ToldWaits | None:
+    def _told(self, chosen: Places, kinds: Places, prepared: NDArray[Any]) -> ToldWaits | None:
         """Return what Ray's own events say that attempts waited for; None where there are no events.
 
         Args:
             kinds: What each waited for, likely.
             prepared: When their processes had made their actors, or else started their first attempts.
-            busy: How long these ran something else from then on, or from the call on.
         """
         tasks = told_tasks(self.store)
         if tasks is None:
             return None
         are_held, are_first = kinds == KINDS.index(WaitedFor.ACTOR), self._firsts[chosen] == chosen
-        shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, busy)
+        shown = Shown(self._began_ns(chosen), prepared, are_first, are_held, partial(self._busy_since, chosen))
         return told_waits(self.store, tasks, self._rows[chosen], self._callers[chosen], shown)
 
     def _with_rays_word(

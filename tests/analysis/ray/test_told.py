@@ -710,11 +710,23 @@ def _waits_of_one(
 
 
 @pytest.mark.parametrize(
-    ("busy_ms", "is_certain"),
-    [([(0, 2_900)], True), ([(0, 800), (1_100, 2_900)], True), ([(0, 1_000)], False), ([(900, 1_400)], False)],
+    ("busy_ms", "ready_ms", "nodes", "is_certain"),
+    [
+        ([(0, 2_900)], 0, 1, True),
+        ([(0, 800), (1_100, 2_900)], 0, 1, True),
+        ([(0, 1_000)], 0, 1, False),
+        ([(900, 1_400)], 0, 1, False),
+        # It had something to do only while the arguments were made.
+        ([(0, 2_000)], 2_000, 1, False),
+        ([(0, 2_950)], 2_000, 1, True),
+        # What was made late may have been made on another node.
+        ([(0, 2_950)], 2_000, 2, False),
+        ([(0, 2_950)], 2_950, 2, True),
+        ([(0, 2_950)], 150, 2, True),
+    ],
 )
 def test_an_idle_worker_shows_that_it_may_have_been_something_else(
-    tmp_path: Path, busy_ms: Sequence[tuple[int, int]], *, is_certain: bool
+    tmp_path: Path, busy_ms: Sequence[tuple[int, int]], ready_ms: int, nodes: int, *, is_certain: bool
 ) -> None:
     """Ray brings large arguments to the node before it sends a task, and has no state for that."""
     task, build = "35" * 8 + "0a" * 16, Builder()
@@ -727,16 +739,22 @@ def test_an_idle_worker_shows_that_it_may_have_been_something_else(
         ran.append(build.span("g ray.remote_worker", span=number, parent=90 + number, **about))
     (tmp_path / "7.txt").write_bytes(file_of([call]))
     (tmp_path / "9.txt").write_bytes(file_of(ran))
-    states = {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS + 3_000_000_000, "8": EPOCH_NS + 3_000_000_000}
+    states = {state: EPOCH_NS + 1_000_000 * ms for state, ms in {"1": 0, "2": ready_ms, "5": 3_000, "8": 3_000}.items()}
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states))
+    for number in range(nodes):
+        node = b64encode(bytes.fromhex(NODE if number == 0 else "1b" * 28)).decode()
+        data = {"node_id": node, "resources_total": {"CPU": 4}, "state": "ALIVE"}
+        line = json.dumps({"source_type": "EXPORT_NODE", "event_data": data}) + "\n"
+        (tmp_path / f"event_EXPORT_NODE_{number}.log").write_text(line)
     store = load_store(tmp_path)
     row = next(call.attempts[0] for call in calls_of(store) if call.function == "f" and call.attempts)
     waits = AllAttempts(store).reasons_of([row])
-    assert waits.parts_of(row) == {WaitedFor.RESOURCES: 2_900_000_000}
+    assert waits.parts_of(row)[WaitedFor.RESOURCES] == 1_000_000 * (3_000 - max(100, ready_ms))
     assert waits.is_certain(row) is is_certain
     reason = waits.get(row)
     assert reason is not None
-    assert reason.detail == ("1 CPU" if is_certain else "1 CPU or its arguments to get there")
+    detail = reason.detail or waits._asked[row]
+    assert detail == ("1 CPU" if is_certain else "1 CPU or its arguments to get there")
 
 
 @pytest.mark.parametrize(("is_sent", "retry_ms"), [(True, 700), (False, 2_600)])

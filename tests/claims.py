@@ -202,7 +202,7 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
     parts = attempt.parts_ns(ends[call.row], began, start, prepared)
     if all(ends[other] <= ends[call.row] for other in beside if other != row):
         _hand_over(parts)
-    is_new = attempt.kind != "ACTOR_TASK" and (attempt.is_first or attempt.kind == "ACTOR_CREATION_TASK")
+    is_new = attempt.is_new(began)
     # When a creation was sent isn't written: its worker may have been there before.
     ran = attempt.states.get("8", start) if attempt.kind == "ACTOR_CREATION_TASK" else began
     # Where it asks for more than CPUs, its worker's start isn't told apart.
@@ -213,7 +213,9 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> tuple[
         return attempt, parts, False
     if is_lacking:
         return attempt, parts, True
-    is_idle = _is_idle_before(store, row, attempt, _ran_by(store, row, beside))
+    is_up = attempt.kind != "ACTOR_TASK" and attempt.is_first and attempt.was_up(began)
+    is_idle = is_up and parts["resources"] > _MOST_HANDING_NS
+    is_idle |= _is_idle_before(store, row, attempt, _ran_by(store, row, beside))
     if is_idle or attempt.may_fetch(ends[call.row], start):
         return replace(attempt, asked=f"{attempt.asked} or its arguments to get there"), parts, False
     return attempt, parts, is_certain or (began >= attempt.made_ns and ran - began <= began - attempt.made_ns)

@@ -70,6 +70,15 @@ class Attempt:
     nodes: int = 1
     """How many nodes its session has, or had."""
 
+    def was_up(self, began_ns: int) -> bool:
+        """Return whether its worker had begun long before it could get this; 0 where it isn't known when."""
+        return bool(began_ns) and self.states.get(_HAS_ARGUMENTS, 0) - began_ns > 5_000_000_000
+
+    def is_new(self, began_ns: int) -> bool:
+        """Return whether its worker may have been started for it."""
+        is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+        return self.kind != "ACTOR_TASK" and is_first and not self.was_up(began_ns)
+
     def may_lack(self, began_ns: int, started_ns: int) -> bool:
         """Return whether others may have held what it asks for, and nobody knows when its worker was started.
 
@@ -77,7 +86,7 @@ class Attempt:
             began_ns: As of `parts_ns`, and `started_ns`.
         """
         is_creation = self.kind == "ACTOR_CREATION_TASK"
-        if self.kind == "ACTOR_TASK" or not (self.is_first or is_creation) or self.asks_more or not self.asked:
+        if not self.is_new(began_ns) or self.asks_more or not self.asked:
             return False
         ready = self.states.get(_HAS_ARGUMENTS, 0)
         ran = self.states.get(_RUNS, max(started_ns, self.states.get(_SENT, ready)))
@@ -145,7 +154,7 @@ class Attempt:
             put("actor", created, ran)
             parts["actor"] -= fetched.get("6", 0)
         else:
-            is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+            is_first = self.is_new(began_ns)
             is_alone = is_first and not self.asks_more and not self.may_lack(began_ns, started_ns)
             # One that was there before, and took no time, was up.
             is_made = is_alone and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)

@@ -461,11 +461,13 @@ class _Reasons:
             brief = "finished, as Ray says, which doesn't say that it ran"
             return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
         if told.outcome is CallOutcome.FINISHED and not self._may_be_skipped(call):
-            brief = (
-                "finished, as Ray says; its span is lost, or in another file"
-                if call.is_constructor or call.row in self._begun
-                else "finished, as Ray says, or was cancelled before it began; no span of it is here"
+            is_there = call.is_constructor or call.row in self._begun
+            said = (
+                "finished, as Ray says"
+                if call.is_constructor
+                else "finished or was cancelled, which Ray doesn't tell apart"
             )
+            brief = f"{said}; {'its span is lost, or in another file' if is_there else 'no span of it is here'}"
             return Why(Reason.UNKNOWN, brief, Certainty.CERTAIN, brief=brief)
         if told.outcome is CallOutcome.FINISHED:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)

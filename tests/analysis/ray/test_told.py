@@ -619,6 +619,17 @@ def test_a_worker_may_be_there_long_before_what_else_is_asked_for(
     assert {kind: round(ns / 1_000_000) for kind, ns in waits.parts_of(row).items()} == parts
 
 
+@pytest.mark.parametrize(("began_ms", "waited_for"), [(-4_000, WaitedFor.WORKER_START), (-6_000, WaitedFor.RESOURCES)])
+def test_a_worker_is_up_a_while_after_it_began(tmp_path: Path, began_ms: int, waited_for: WaitedFor) -> None:
+    """What waits longer for its first task waits for what it asks for, or Ray makes its arguments again."""
+    states = {"1": 0, "2": 0, "5": 9_000, "8": 9_000}
+    waits, row = _waits_of_one(tmp_path, states, starts_ms=9_000, began_ms=began_ms)
+    assert (waits.parts_of(row), waits.is_certain(row)) == ({waited_for: 9_000_000_000}, False)
+    reason = waits.get(row)
+    assert reason is not None
+    assert reason.detail == ("1 CPU or its arguments to get there" if waited_for is WaitedFor.RESOURCES else "")
+
+
 def _died(seconds: int, asked: Mapping[str, float]) -> bytes:
     """Return the line of an actor that died so long after all began, and had asked for something."""
     gone = {"actor_id": b64encode(b"5a" * 8).decode(), "state": "DEAD", "required_resources": asked}

@@ -866,8 +866,11 @@ class _Explanation:
             oldest, more = of_state[0], len(of_state) - 1
             name, age = self._who(oldest.row), duration(oldest.age_ns(now_ns) or 0)
             if state is State.RUNNING:
-                text, others = f"{name} has been running for {age}", f"{count(more, 'other')} run"
-                others += "s" * (more == 1)
+                # Of a call Ray says that it runs as soon as its function and arguments are loaded.
+                is_call, are_calls = oldest.row in asked, any(span.row in asked for span in of_state[1:])
+                text = f"{name} has been running{', or was loaded,' * is_call} for {age}"
+                others = f"{count(more, 'other')} {'runs' if more == 1 else 'run'}"
+                others += f", or {'is' if more == 1 else 'are'} loaded" * are_calls
             else:
                 since, again = ("tried again", " again") if oldest.is_again else ("submitted", "")
                 text, others = f"{name}, {since} {age} ago, has not been seen to run{again}", count(more, "other call")

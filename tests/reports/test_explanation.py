@@ -1489,7 +1489,7 @@ def test_what_a_dead_caller_had_called(tmp_path: Path) -> None:
     assert "3 of 6 calls have no attempt: " in checked
     for text in (
         "submission has no end (g)",
-        "ran at most until its caller died",
+        "ran, or was loaded, at most until its caller died",
         "waited for a worker or 1 CPU, at most until its caller died",
     ):
         assert text in checked
@@ -1884,6 +1884,18 @@ def test_what_runs_now_is_said(tmp_path: Path, *, is_there: bool) -> None:
         beside = build.span("beside", span=3, parent=1, start=now + 9, duration=None, resource=process)
         (text,) = texts(explained(folder_of(tmp_path, [*documents, beside])), "running")
         assert text.endswith(" is alive); 1 other runs")
+        # Of a call Ray says so as soon as it is loaded.
+        ids = {"ray.task_id": "35" * 8 + "0a" * 16, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+        about: dict[str, Any] = {"kind": "PRODUCER", "attributes": ids, "resource": process}
+        call = build.span("f ray.remote", span=4, parent=1, start=now + 9, duration=1, **about)
+        line = line_of(ids["ray.task_id"], dict.fromkeys("1258", EPOCH_NS + 1_000 * (now + 10)))
+        (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line)
+        for others, said in (
+            ([], " is alive); 1 other runs, or is loaded"),
+            ([beside], "; 2 others run, or are loaded"),
+        ):
+            (text,) = texts(explained(folder_of(tmp_path, [*documents, *others, call])), "running")
+            assert text.endswith(said)
         return
     assert not running
     assert first.startswith("the slowest of 2 traces, job: at least 90 µs = ")

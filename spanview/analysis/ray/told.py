@@ -697,7 +697,8 @@ def _outcome_of(tasks: RayTasks, index: int, *, is_left: bool = False) -> ToldOu
     is_over, made_ns = is_left or tasks.is_over(int(tasks.sessions[index])), int(tasks["made"][index])
     most = "at most until its caller died" if is_left else _AT_MOST
     if has_run:
-        text = f"ran {most}" if is_over else "runs"
+        # It is so from when its function and its arguments are loaded.
+        text = f"ran, or was loaded, {most}" if is_over else "runs, or is loaded"
         outcome = CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING
         return ToldOutcome(outcome, text, was_sent, is_over, made_ns=made_ns, began_ns=int(tasks["runs"][index]))
     waits = _waits_for(tasks, index)

@@ -272,7 +272,7 @@ def test_a_trace_of_one_call_that_runs() -> None:
     assert asked.running.growing() == set()
     events = "logs/export_events/event_EXPORT_TASK_7.log"
     data.add(json.loads(line_of(task, dict.fromkeys("1258", EPOCH_NS))), path=events)
-    assert asked.thought(F).text == "runs, as Ray says"
+    assert asked.thought(F).text == "runs, or is loaded, as Ray says"
     assert asked.running.growing() == {0}
     asked.host.end({CALLER})
     assert asked.running.growing() == set()

@@ -1014,7 +1014,7 @@ def test_what_was_not_run_at_last_may_have_waited_longer_for_something_else(
         # To be created, or to be restarted.
         ("ACTOR_TASK", "12", 0, "waits for its actor to be ready"),
         ("ACTOR_TASK", "125", 0, "waits for its turn in its actor"),
-        ("ACTOR_TASK", "1258", 0, "runs"),
+        ("ACTOR_TASK", "1258", 0, "runs, or is loaded"),
     ],
 )
 def test_what_has_not_run_waits_for_what_comes_next(
@@ -1115,6 +1115,11 @@ def test_what_an_actor_awaited_was_cancelled(tmp_path: Path, error: str, outcome
         (
             "CreationTaskError: User exception:\n  File p\nOSError: a\n\n  File q\nKeyError: 'b'\n\nSystem error:",
             "KeyError: 'b'",
+        ),
+        # Of a long one Ray keeps the end.
+        (
+            "User exception:\nin 'lib']:\n\n\x1b[36mray::f()\x1b[39m (pid=7)\n    ^^^\nImportError: no",
+            "ImportError: no",
         ),
         ("User exception:\n", ""),
         ("", ""),

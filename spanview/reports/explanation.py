@@ -1182,7 +1182,9 @@ class _Explanation:
                 why = f"of the newest one, {why}"
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
-            yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
+            of_newest = (self._unended[one] for one in newest.attempts if self._is_lost(one))
+            certainty = Certainty.LIKELY if any(one.is_likely for one in of_newest) else Certainty.CERTAIN
+            yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}", certainty=certainty)
         groups, spans = _Groups(list), self._spans
         waiting = {row for row, told in calls.later_outcomes.items() if told.outcome is CallOutcome.PENDING}
         for index in np.flatnonzero(calls.counts)[np.isin(calls.last_attempts, [*waiting])].tolist():
@@ -1199,9 +1201,14 @@ class _Explanation:
         return all(has_starts(self._store.sources[self._spans.source[row]].path) for row in call.attempts)
 
     def _how_last_ended(self, attempts: Sequence[int]) -> str:
-        if not self._is_lost(attempts[-1]):
-            return "failed"
-        return f"was lost{', too' * any(map(self._is_lost, attempts[:-1]))}"
+        how = self._how_over(attempts[-1]) if self._is_lost(attempts[-1]) else "failed"
+        is_so_too = how != "failed" and any(self._how_over(row) == how for row in attempts[:-1] if self._is_lost(row))
+        return f"{how}{', too' * is_so_too}"
+
+    def _how_over(self, row: int) -> str:
+        """Return what has become of a lost span: of an attempt Ray may say that it has raised something."""
+        unended = self._unended[row]
+        return "failed" if unended.has_raised else "likely was lost" if unended.is_likely else "was lost"
 
     def _has_failed_for_good(self, call: Call) -> bool:
         if not call.attempts:
@@ -1234,11 +1241,12 @@ class _Explanation:
         if row in self._unended:
             unended = self._unended[row]
             likely = "likely " if unended.is_likely else ""
-            was = {Fate.LOST: "was lost", Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
+            how = self._how_over(row).removeprefix("likely ")
+            was = {Fate.LOST: how, Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
             which, kind = first, attrgetter("fate", "reason", "is_likely")
             alike = [kind(self._unended[one]) == kind(unended) for one in attempts[:-1] if one in self._unended]
             if len(alike) == len(attempts) - 1 > 1 and all(alike) and unended.fate is Fate.LOST:
-                which, was = f"the first {len(alike):,} attempts", "were lost"
+                which, was = f"the first {len(alike):,} attempts", was.replace("was", "were")
             return f"{which} {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
         if row != NO_ROW and self._spans.status[row] == ERROR and (raised := "".join(self._raised(row))):
             return f"{first} failed: {raised}"

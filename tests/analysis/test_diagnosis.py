@@ -850,17 +850,17 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     report = diagnose(store, unended={0: stopped, 1: stopped})
     (finding,) = report.findings
     assert (finding.severity, is_bad(report)) == (Severity.INFO, False)
-    assert finding.detail == "2 records have no end: they ran until their processes were ended in order."
+    assert finding.detail == "2 records have no end: they ran until Ray ended their processes."
     # They may have waited for what nothing can run.
     assert "Nothing went wrong" not in finding.advice
     assert finding.advice.startswith("Ray ended these processes in order, and what they ran then didn't finish")
     # In a copy nobody knows.
     (finding,) = diagnose(store, unended={0: stopped, 1: replace(stopped, is_likely=True)}).findings
-    assert finding.detail == "2 records have no end: they likely ran until their processes were ended in order."
+    assert finding.detail == "2 records have no end: they likely ran until Ray ended their processes."
     assert (finding.certainty, finding.severity) == (Certainty.LIKELY, Severity.INFO)
     cancelled = Unended(Fate.CANCELLED, "Ray says: it was cancelled", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: cancelled}).findings
-    assert finding.detail == "2 records have no end: 1 ran until its process was ended in order, 1 was cancelled."
+    assert finding.detail == "2 records have no end: 1 ran until Ray ended its process, 1 was cancelled."
     assert finding.advice.startswith("Ray ended these processes in order, and")
     (finding,) = diagnose(store, unended={0: cancelled, 1: cancelled}).findings
     assert (finding.severity, finding.detail) == (Severity.INFO, "2 records have no end: they were cancelled.")
@@ -868,7 +868,7 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     lost = Unended(Fate.LOST, "its process (pid 8) has ended", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
     assert finding.severity is Severity.WARNING
-    assert "1 was lost with its process, 1 ran until its process was ended in order." in finding.detail
+    assert "1 was lost with its process, 1 ran until Ray ended its process." in finding.detail
 
 
 def test_spans_without_ids_are_named_by_their_place() -> None:

@@ -98,9 +98,11 @@ _ENDED_IN_ORDER: Final = (
     "Ray ended these processes in order, and what they ran then didn't finish: calls that listen until their process "
     "ends, or calls that still worked or waited. How long the spans lasted isn't known."
 )
-_HAVE_NO_END: Final = {
+_RAISED: Final = "has raised"
+_HAVE_NO_END: Final[dict[Fate | str, tuple[str, str]]] = {
     Fate.LOST: ("was lost with its process", "were lost with their processes"),
-    Fate.STOPPED: ("ran until its process was ended in order", "ran until their processes were ended in order"),
+    _RAISED: ("has failed, as Ray says", "have failed, as Ray says"),
+    Fate.STOPPED: ("ran until Ray ended its process", "ran until Ray ended their processes"),
     Fate.CANCELLED: ("was cancelled", "were cancelled"),
     Fate.UNKNOWN: ("may have ended, or still run", "may have ended, or still run"),
 }
@@ -129,7 +131,7 @@ def no_end(facts: Facts) -> Finding:
     lost.sort(key=lambda row: (row in good, row))
     # What is named comes first.
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
-    counts = Counter(fates.values())
+    counts = Counter(_RAISED if row in lost and facts.unended[row].has_raised else fate for row, fate in fates.items())
     # It may have ended before, in a part of a file that is lost, or that a copy never had.
     is_likely = any(facts.unended[row].is_likely for row, fate in fates.items() if fate is Fate.STOPPED)
     known = [
@@ -156,7 +158,9 @@ def no_end(facts: Facts) -> Finding:
     more = f"; and {left:,} more" if left else ""
     detail = f"{detail} {'; '.join(named)}{more}."
     finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
-    return replace(finding, known_advice=_advice_of_lost(facts, lost[0]), certainty=certainty)
+    of_process = next((row for row in lost if not facts.unended[row].has_raised), None)
+    known_advice = "" if of_process is None else _advice_of_lost(facts, of_process)
+    return replace(finding, known_advice=known_advice, certainty=certainty)
 
 
 def _function(facts: Facts, row: int) -> str:

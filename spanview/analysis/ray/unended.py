@@ -90,6 +90,8 @@ class Unended:
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
     told_ns: int = NO_TIME
     """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
+    has_raised: bool = False
+    """Whether it has failed, as Ray says, and its process went on: its end is in none of the files."""
     is_followed: bool = False
     """Whether it is an attempt that another one of its call followed, before which it had ended."""
     is_tried_again: bool = False
@@ -370,6 +372,9 @@ class UnendedSpans:
         if self._store.spans.kind[row] != CONSUMER:
             # Ray says when its process died: it had ended then at the latest.
             told_ns, ended = self._dead.get(self._store.spans.process[row], NO_TIME), self._exit_of(row)
+            if self._is_torn(row):
+                # Its end may be in what is damaged, however its process ended.
+                return None
             if told_ns == NO_TIME or told_ns < self._store.spans.start_ns[row] or (ended and ended.is_in_order):
                 # A call names the actor that it goes to; what Serve's replicas handle, their own.
                 return None if self._store.spans.kind[row] == PRODUCER else self._with_actor(row, pid, seen_ns)
@@ -381,7 +386,7 @@ class UnendedSpans:
         if told is None or not told.outcome.has_failed:
             # A constructor has finished when it has in one of its actor's lives.
             is_left = told is None or told.outcome is not CallOutcome.FINISHED or is_constructor(self._name_of(row))
-            return self._with_actor(row, pid, seen_ns) if is_left else None
+            return self._with_actor(row, pid, seen_ns) if is_left and not self._is_torn(row) else None
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
@@ -392,7 +397,9 @@ class UnendedSpans:
         if ended is not None and ended.is_in_order:
             return replace(_ended_in_order(pid, ended, seen_ns), told_ns=told_ns, is_tried_again=is_again)
         reason = told.as_ray_says if ended is None else _ended_text(pid, ended)
-        return Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
+        has_raised = told.outcome is CallOutcome.FAILED and not told.is_of_process
+        over = Unended(fate, reason, pid, seen_ns=seen_ns, told_ns=told_ns, is_tried_again=is_again)
+        return replace(over, has_raised=has_raised)
 
     def _with_actor(self, row: int, pid: int, seen_ns: int) -> Unended | None:
         """Return what has become of what an actor ran that died with its process, as a constructor."""

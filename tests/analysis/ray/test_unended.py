@@ -705,3 +705,34 @@ def test_what_is_damaged_may_hold_the_end(tmp_path: Path, tail: bytes, fate: Fat
     store = load_store(tmp_path)
     (unended,) = UnendedSpans.of_store(store, FakeHost(exits={WORKER: JOB_FINISHED})).all().values()
     assert unended.fate is fate
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "fate", "has_raised"),
+    [
+        ("SERVER", "", Fate.UNKNOWN, False),
+        ("CONSUMER", "", Fate.UNKNOWN, False),
+        ("CONSUMER", "TASK_EXECUTION_EXCEPTION", Fate.LOST, True),
+        ("CONSUMER", "WORKER_DIED", Fate.LOST, False),
+    ],
+)
+def test_what_is_damaged_may_hold_the_end_whatever_ended_the_process(
+    tmp_path: Path, kind: str, error: str, fate: Fate, *, has_raised: bool
+) -> None:
+    """Only what Ray says of a call itself is so, and what had raised something wasn't lost with its process."""
+    ids = {"ray.task_id": TASK, "ray.node_id": NODE, "ray.actor_id": "5a" * 16}
+    ran = begun(kind=kind, attributes=ids, parent=9)
+    (tmp_path / Path(STARTED).name).write_bytes(file_of([ran]))
+    (tmp_path / Path(ENDED).name).write_bytes(file_of([ended()]) + b'{"name": "job", "context": {"trace')
+    died = {"context": {"error_message": "The actor is dead because its worker process has died."}}
+    actor = {"actor_id": b64encode(b"Z" * 16).decode(), "pid": 7, "state": "DEAD", "death_cause": died}
+    lines = json.dumps({"event_data": actor, "source_type": "EXPORT_ACTOR"}).encode() + b"\n"
+    states = {"1": EPOCH_NS, "8": EPOCH_NS + 9_000} | ({"12": EPOCH_NS + 90_000} if error else {})
+    lines += line_of(TASK, states, kind="ACTOR_TASK", error=error, message="ValueError: no")
+    (tmp_path / "event_EXPORT_7.log").write_bytes(lines)
+    store = load_store(tmp_path)
+    (unended,) = UnendedSpans.of_store(store, FakeHost()).all().values()
+    assert (unended.fate, unended.has_raised) == (fate, has_raised)
+    checked = spanview("check", tmp_path).text
+    said = {Fate.UNKNOWN: "it may have ended, or still run", Fate.LOST: "it was lost with its process"}[fate]
+    assert f"1 record has no end: {'it has failed, as Ray says' if has_raised else said}." in checked

@@ -351,7 +351,7 @@ class _Explanation:
         if by:
             asked = [*(self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED))]
             failed = [*self._failed()]
-            if failed and not asked:
+            if failed and not (asked or (len(self._own_calls) if by == "ray" else self._served)):
                 yield Statement(Topic.ABOUT, NOTHING[by], "check")
             yield from asked
             yield from failed
@@ -468,7 +468,10 @@ class _Explanation:
 
     @cached_property
     def _by_status(self) -> Mapping[int, SilentFailure]:
-        """Requests that failed by status code, by row: the outermost, where no error and no other trace says so."""
+        """Requests that failed by status code, by row, where no error and no other trace says so.
+
+        Of a client and its server the client counts.
+        """
         silent, kinds, traces = self._found_before.silent, self._spans.kind, self._spans.trace
         found = failed_by_status(self._store, self._traces) if silent is None else silent
         errors = self._store.trace_table.error_count
@@ -483,9 +486,10 @@ class _Explanation:
         own = {*self._not_within_others([*failed, *{traces[row] for row in rows}])}
         rows = [row for row in rows if traces[row] in own]
         forest = forest_of(self._store, {traces[row] for row in rows})
-        have_failed = np.isin(forest.rows, rows)
-        outermost = forest.rows[have_failed & (forest.sums_above(have_failed) == 1)]
-        return {row: found[row] for row in outermost.tolist()}
+        have_failed, kinds_of = np.isin(forest.rows, rows), forest.of("kind")
+        above = np.maximum(forest.parents, 0)
+        are_served = (forest.parents >= 0) & have_failed[above] & (kinds_of[above] == CLIENT) & (kinds_of == SERVER)
+        return {row: found[row] for row in forest.rows[have_failed & ~are_served].tolist()}
 
     @cached_property
     def _served(self) -> Sequence[Request]:

@@ -499,6 +499,22 @@ def test_requests_that_failed_without_an_error(tmp_path: Path) -> None:
     assert texts(alone, "failed") == ["GET /2 failed without an error: HTTP status 503"]
 
 
+def test_requests_within_others_that_failed_without_an_error(tmp_path: Path) -> None:
+    """Each is told that failed; of a client and its server, which are the two ends of one request, the client."""
+    build, code = Builder(), "http.response.status_code"
+    spans = [
+        build.span("GET /page", span=1, duration=900, kind="SERVER", attributes={code: 503}),
+        build.span("POST log", span=2, parent=1, start=10, kind="CLIENT", attributes={code: 502}),
+        build.span("POST /log", span=3, parent=2, start=20, kind="SERVER", attributes={code: 502}),
+    ]
+    document = explained(folder_of(tmp_path, [*spans, *build.draw("a 0-10", trace=2)]))
+    assert texts(document, "failed") == [
+        "GET /page failed without an error: HTTP status 503",
+        "POST log failed without an error: HTTP status 502",
+    ]
+    assert texts(document, "about")[0].endswith("but 2 requests failed by status code")
+
+
 def test_spans_on_paths_come_by_what_is_said_of_them(tmp_path: Path) -> None:
     """What itself took longest comes first, whatever was waited for besides."""
     build = Builder()
@@ -552,6 +568,10 @@ def test_what_was_asked_for_is_not_there_beside_failures(tmp_path: Path, by: str
     (about,), (failed,) = texts(document, "about"), texts(document, "failed")
     assert about.startswith({"ray": "no Ray calls here", "serve": "no Serve requests here"}[by])
     assert failed.startswith("get failed")
+    # A call that nothing ran is one.
+    call = Builder().span("f ray.remote", trace=2, kind="PRODUCER")
+    document = explained(folder_of(tmp_path, [Builder().span("get", status="ERROR"), call]), "--by", by)
+    assert texts(document, "about") == ([] if by == "ray" else [about])
 
 
 @pytest.mark.parametrize("has_attempt", [False, True])

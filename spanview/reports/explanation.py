@@ -570,7 +570,10 @@ class _Explanation:
                 continue
             row, p95 = group.requests[0].rows[0], group.total.p95
             ending = f", status {status_text(group.key)}" if group.key.status else ""
-            slow = f"; 95 of 100 took {duration(p95)} or less" if group.count >= _LEAST_FOR_P95 else ""
+            totals = [request.total_ns for request in group.requests if request.total_ns is not None]
+            slow = ""
+            if p95 is not None and len(totals) >= _LEAST_FOR_P95:
+                slow = f"; {sum(ns <= p95 for ns in totals):,} of {len(totals):,} took {duration(p95)} or less"
             text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
             early_ns = sum(map(self._queued_before_any, group.requests))
             if 2 * early_ns >= group.sums.total:

@@ -1028,6 +1028,22 @@ def test_what_a_replica_raised_is_named_where_its_proxy_did_not_get_it(tmp_path:
     assert texts(explained(str(tmp_path)), "failed") == [f"proxy_http_request Cart GET / failed: {said}"]
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(19, ""), (20, "; 19 of 20 took 190 µs or less"), (21, "; 20 of 21 took 200 µs or less")]
+)
+def test_how_long_most_requests_took(tmp_path: Path, count: int, said: str) -> None:
+    """Of few it isn't said."""
+    build, own = Builder(), {"app": "shop", "deployment": "Cart"}
+    spans = [
+        build.span(name, trace=number, span=span, parent=span - 1, duration=10 * number, attributes=own)
+        for number in range(1, count + 1)
+        for span, name in enumerate(("proxy_http_request Cart GET /", "replica_handle_request Cart __call__"), 1)
+    ]
+    (tmp_path / "proxy_192.0.2.2_tracing.json").write_bytes(file_of(spans))
+    (text,) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "requests" in text)
+    assert text.endswith(f" other{said}")
+
+
 def test_requests_whose_spans_name_no_deployment(tmp_path: Path) -> None:
     """Nothing is asked of a name that isn't there."""
     build = Builder()

@@ -34,7 +34,7 @@ _LAST_READ_S: Final = 0.5
 """So long the last read is waited for, which takes a tenth of a second."""
 _POLL_INTERVAL_S: Final = 0.1
 _ESCAPE: Final = "\x1b"
-_ESCAPE_S: Final = 0.03
+_ESCAPE_S: Final = 0.02
 """So long is waited for the rest of a key behind an escape, where nobody has set ESCDELAY: Esc is a key, too."""
 _ESCAPE_KEY: Final = "\x1b[27u"
 """Esc as the kitty protocol has it: nothing behind it can be taken for a part of it."""

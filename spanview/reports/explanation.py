@@ -316,6 +316,7 @@ class _Explanation:
         self._spans = store.spans
         self._texts = store.names.texts
         self._chosen = frozenset(traces)
+        self._clocks_differ = False
         self._is_whole = len(traces) == len(store.trace_table)
         self._known = KnownCalls(store) if found.known is None else found.known
         self._requests = 0
@@ -358,20 +359,21 @@ class _Explanation:
             yield from self._failed_without_error() if by == "ray" else self._answered_so()
             yield from (said for said in self._found(tell) if by == "ray" and said.topic is Topic.UNSEEN)
             return
+        found = [] if self._rows else [*self._found(part(tell, 0, 0.4))]
         if self._rows:
             yield from self._of_request(self._traces[0])
         else:
-            yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
-            tell(0.4)
+            yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0.4, 0.8))
+            tell(0.8)
             yield from self._now()
             yield from self._unusual()
-        tell(0.5)
+        tell(0.9)
         yield from self._failed()
         yield from self._failed_without_error()
         yield from self._answered_so()
         yield from self._retried()
         yield from self._cut_off()
-        yield from () if self._rows else self._found(part(tell, 0.6, 1))
+        yield from found
 
     # -- where the time went -----------------------------------------------------------------------------------------
 
@@ -388,7 +390,8 @@ class _Explanation:
             is_open = len(known_until(of_chosen)) < len(of_chosen)
             end = OpenEnd.EARLIEST if is_open else open_end_of(of_chosen, max(ends))
             (lasted,) = as_far_as_known([duration(max(ends) - min(starts))], end)
-            text += f" in {lasted}, from {moment(min(starts))} {zone_name(min(starts))}"
+            about = "about " if self._clocks_differ else ""
+            text += f" in {about}{lasted}, from {about}{moment(min(starts))} {zone_name(min(starts))}"
         # Of those whose last attempt has an error its span is counted.
         failed = sum(function.failed for function in self._functions) - self._failed_by_span
         # Of some calls without an attempt nothing says that they failed.
@@ -407,7 +410,8 @@ class _Explanation:
             if also
             else "no span failed"
         )
-        yield Statement(Topic.ABOUT, f"{text}; {failed_text}{but}", "check")
+        certainty = Certainty.LIKELY if self._clocks_differ else Certainty.CERTAIN
+        yield Statement(Topic.ABOUT, f"{text}; {failed_text}{but}", "check", certainty)
         rays_own, root_of = uncounted_names(store), table.root_row
         # What has no root may have come together by an id alone, and what Ray began is none of the program's.
         others = [
@@ -1276,6 +1280,7 @@ class _Explanation:
             keys = ((row, _ids(asked, row)) for row in range(len(asked.spans)) if fates)
             unended = {row: fates[key] for row, key in keys if key in fates}
         report = self._found_before.checked or diagnose(asked, tell, self._session, unended)
+        self._clocks_differ = any(finding.kind is Kind.CLOCK_SKEW for finding in report.findings)
         found = [finding for finding in report.findings if is_whole or not self._says_nothing(finding, asked)]
         for topic in (Topic.UNSEEN, Topic.MISSING):
             for finding in found:

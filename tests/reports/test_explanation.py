@@ -323,6 +323,8 @@ def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
         ),
         (("OSError", "broken"), ("Rejected", "load: broken"), ["load failed: OSError: broken"]),
         (("TimeoutError", ""), ("TimeoutError", ""), ["load failed: TimeoutError"]),
+        # What is said by a status alone.
+        (("", "no route"), ("OSError", "no route"), ["load failed: no route"]),
     ],
 )
 def test_what_callers_raised_instead_is_told(
@@ -340,8 +342,10 @@ def test_what_callers_raised_instead_is_told(
         return {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
 
     root = build.span("GET /", span=1, duration=50, status="ERROR", events=[event(*outer)])
-    events = [event(*inner)] if inner else []
+    events = [event(*inner)] if inner and inner[0] else []
     load = build.span("load", span=2, parent=1, start=1, duration=9, status="ERROR", events=events)
+    if inner and not events:
+        load["status"]["description"] = inner[1]
     assert sorted(texts(explained(folder_of(tmp_path, [root, load])), "failed")) == sorted(said)
 
 
@@ -1028,6 +1032,18 @@ def test_what_a_replica_raised_is_named_where_its_proxy_did_not_get_it(tmp_path:
     assert texts(explained(str(tmp_path)), "failed") == [f"proxy_http_request Cart GET / failed: {said}"]
 
 
+@pytest.mark.parametrize(("ahead_us", "certainty"), [(0, "certain"), (900_000, "likely")])
+def test_when_all_began_is_likely_where_clocks_differ(tmp_path: Path, ahead_us: int, certainty: str) -> None:
+    """Two clocks tell when the first span began, and when the last one ended."""
+    build = Builder()
+    (tmp_path / "7.json").write_bytes(file_of([build.span("GET", span=1, start=ahead_us, duration=900)]))
+    inner = build.span("SELECT", span=2, parent=1, start=10, duration=80)
+    (tmp_path / "8.json").write_bytes(file_of([inner, *build.draw("a 0-10", trace=2)]))
+    (about,) = (row for row in explained(str(tmp_path))["rows"] if row["topic"] == "about")
+    assert about["certainty"] == certainty
+    assert (" in about " in about["text"]) is (", from about " in about["text"]) is (certainty == "likely")
+
+
 @pytest.mark.parametrize(
     ("count", "said"), [(19, ""), (20, "; 19 of 20 took 190 µs or less"), (21, "; 20 of 21 took 200 µs or less")]
 )
@@ -1363,9 +1379,19 @@ def test_rays_own_traces_are_not_the_slowest(tmp_path: Path, call: str) -> None:
     assert texts(document, "time")[0] == "the only trace of the program, root: 100 µs, all in root"
 
 
-@pytest.mark.parametrize("ends_well", [True, False])
-def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool) -> None:
-    """A trace has ended where its last attempt has, and each attempt that was lost is said to be."""
+@pytest.mark.parametrize(
+    ("ends_well", "error", "first", "last", "why"),
+    [
+        (True, "WORKER_DIED", "were lost", "", ""),
+        (False, "WORKER_DIED", "were lost", "; the last one was lost, too", "its worker died"),
+        (True, "TASK_EXECUTION_EXCEPTION", "failed", "", ""),
+        (False, "TASK_EXECUTION_EXCEPTION", "failed", "; the last one failed", "it failed with OSError: no"),
+    ],
+)
+def test_lost_attempts_that_were_tried_again(
+    tmp_path: Path, error: str, first: str, last: str, why: str, *, ends_well: bool
+) -> None:
+    """A trace has ended where its last attempt has, and each attempt that was lost, or has failed, is said to be."""
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     gone = {"host.name": platform.node(), "process.pid": 2**31 - 1}
@@ -1385,18 +1411,19 @@ def test_lost_attempts_that_were_tried_again(tmp_path: Path, *, ends_well: bool)
                 "11" if ends_well and attempt == len(times) - 1 else "12": EPOCH_NS + end * 1_000,
             },
             attempt=attempt,
-            error="" if ends_well and attempt == len(times) - 1 else "WORKER_DIED",
+            error="" if ends_well and attempt == len(times) - 1 else error,
+            message="User exception:\n  File p.py\nOSError: no" if error != "WORKER_DIED" else "",
         )
         for attempt, (start, end) in enumerate(times)
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     folder = folder_of(tmp_path, [*documents, *build.draw("root 0-100", trace=2)])
     document = explained(folder)
-    first, (retried,) = texts(document, "time")[0], texts(document, "retried")
-    assert first.startswith(f"the slowest of 2 traces, f: {'' if ends_well else 'at most '}200 µs")
-    assert "1 call of f took 3 attempts; the first 2 attempts were lost (" in retried
-    assert retried.endswith("; the last one was lost, too") is not ends_well
-    assert texts(document, "failed") == ([] if ends_well else ["f failed: its worker died, as Ray says"])
+    slowest, (retried,) = texts(document, "time")[0], texts(document, "retried")
+    assert slowest.startswith(f"the slowest of 2 traces, f: {'' if ends_well else 'at most '}200 µs")
+    assert f"1 call of f took 3 attempts; the first 2 attempts {first} (" in retried
+    assert retried.rpartition(")")[2] == last
+    assert texts(document, "failed") == ([] if ends_well else [f"f failed: {why}, as Ray says"])
     (head,) = texts(document, "about")
     assert head.endswith(
         "no span failed" if ends_well else "no span has the status ERROR, but 1 call failed or was lost"

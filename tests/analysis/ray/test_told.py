@@ -726,6 +726,8 @@ def _waits_of_one(
         ([(0, 2_900)], 0, 1, True),
         ([(0, 800), (1_100, 2_900)], 0, 1, True),
         ([(0, 1_000)], 0, 1, False),
+        # What it did before the call doesn't count.
+        ([(0, 1_540)], 0, 1, False),
         ([(900, 1_400)], 0, 1, False),
         # It had something to do only while the arguments were made.
         ([(0, 2_000)], 2_000, 1, False),

@@ -510,13 +510,16 @@ def test_requests_within_others_that_failed_without_an_error(tmp_path: Path) -> 
         build.span("GET /page", span=1, duration=900, kind="SERVER", attributes={code: 503}),
         build.span("POST log", span=2, parent=1, start=10, kind="CLIENT", attributes={code: 502}),
         build.span("POST /log", span=3, parent=2, start=20, kind="SERVER", attributes={code: 502}),
+        # Its client has left no span.
+        build.span("GET /part", span=4, parent=1, start=30, kind="SERVER", attributes={code: 500}),
     ]
     document = explained(folder_of(tmp_path, [*spans, *build.draw("a 0-10", trace=2)]))
     assert texts(document, "failed") == [
         "GET /page failed without an error: HTTP status 503",
         "POST log failed without an error: HTTP status 502",
+        "GET /part failed without an error: HTTP status 500",
     ]
-    assert texts(document, "about")[0].endswith("but 2 requests failed by status code")
+    assert texts(document, "about")[0].endswith("but 3 requests failed by status code")
 
 
 def test_spans_on_paths_come_by_what_is_said_of_them(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ OF_ITS_GROUP: Final = " of its placement group"
 """What the names of resources end with that a placement group holds."""
 _OF_GROUP: Final = re.compile("_group_(?:[0-9]+_)?[0-9a-f]{36}$")
 _RAISED: Final = re.compile(r"(?:CreationTaskError: )?User exception:\n(.*?)(?:\n\nSystem error:|\Z)", re.DOTALL)
-_OF_STACK: Final = "  File ", "ray::", "\x1b[36mray::"
+_FRAME, _REMOTE = "  File ", ("ray::", "\x1b[36mray::")
 """What lines begin with that lead to an exception."""
 _EXCEPTION: Final = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception): ")
 NO_STATE: Final = 2**63 - 1
@@ -237,8 +237,9 @@ def _message(error: Mapping[str, Any]) -> str:
     if raised is None:
         return text[:_MAX_TEXT]
     lines = raised[1].split("\n")
-    # Of a long message Ray keeps the end.
-    last = max((number for number, line in enumerate(lines) if line.startswith(_OF_STACK)), default=0)
+    # Of a long message Ray keeps the end, in which there may be no frames of the program's own.
+    frames, remotes = ([at for at, line in enumerate(lines) if line.startswith(begin)] for begin in (_FRAME, _REMOTE))
+    last = max(frames or remotes, default=0)
     said = (line for line in lines[last + 1 :] if line.strip() and not line.startswith(" "))
     return next(said, "")[:_MAX_TEXT]
 

@@ -554,7 +554,7 @@ NOT_MADE: Final = "its actor was not made"
 _AT_MOST: Final = "at most until its driver ended"
 """Of what wasn't over then, as far as Ray has written: its caller may have died before, with whom Ray gives it up."""
 _NO_NODE_HAS: Final = "no node has"
-_INTERRUPTED: Final = re.compile(r"[\w.]*\bCancelledError\b")
+_INTERRUPTED: Final = re.compile(r"[\w.]*\b(?:Task)?CancelledError\b")
 _FOR_ACTOR: Final = "for its actor to be ready"
 _LONG_NS: Final = 1_000_000_000
 """So long a wait is said also of what waited for something else at last."""

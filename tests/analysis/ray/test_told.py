@@ -1091,7 +1091,11 @@ def test_why_a_runtime_environment_could_not_be_set_up(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [("concurrent.futures._base.CancelledError", "cancelled"), ("mine.NotCancelledErrors", "failed")],
+    [
+        ("ray.exceptions.TaskCancelledError: Task: 7 was cancelled.", "cancelled"),
+        ("concurrent.futures._base.CancelledError", "cancelled"),
+        ("mine.NotCancelledErrors", "failed"),
+    ],
 )
 def test_what_an_actor_awaited_was_cancelled(tmp_path: Path, error: str, outcome: str) -> None:
     """By the exception that ends it; another one's name that only looks like it is a failure."""

@@ -792,7 +792,8 @@ def _waited_before(tasks: RayTasks, index: int) -> str:
 def _for_worker(tasks: RayTasks, index: int) -> str:
     # Ray tells neither of a node without a free worker nor of one that starts one more than of one without the CPUs.
     resources = in_plural(tasks.resources.texts[tasks["resources"][index]])
-    return " or ".join(filter(None, ("for a worker", resources)))
+    environment = "its runtime environment" if tasks["has_environment"][index] else ""
+    return " or ".join(filter(None, ("for a worker", resources, environment)))
 
 
 def _lacks_of_nodes(tasks: RayTasks, index: int) -> str:

@@ -1076,6 +1076,19 @@ def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list
     assert store.ray.actors[actor].restarts == restarts
 
 
+def test_what_waits_may_wait_for_its_runtime_environment(tmp_path: Path) -> None:
+    """Ray has no state for setting it up, but says that one was asked for."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    event = json.loads(line_of(task, {"1": EPOCH_NS, "2": EPOCH_NS}))
+    event["event_data"]["task_info"]["runtime_env_info"] = {"serialized_runtime_env": '{"pip": ["no"]}'}
+    (tmp_path / "event_EXPORT_TASK_7.log").write_text(f"{json.dumps(event)}\n")
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.text == "waits for a worker or 1 CPU or its runtime environment"
+
+
 def test_why_a_runtime_environment_could_not_be_set_up(tmp_path: Path) -> None:
     """The last exception of the tracebacks that Ray has; what it asked for stands behind that."""
     task, build = "35" * 8 + "0a" * 16, Builder()

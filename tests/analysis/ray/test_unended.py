@@ -736,3 +736,5 @@ def test_what_is_damaged_may_hold_the_end_whatever_ended_the_process(
     checked = spanview("check", tmp_path).text
     said = {Fate.UNKNOWN: "it may have ended, or still run", Fate.LOST: "it was lost with its process"}[fate]
     assert f"1 record has no end: {'it has failed, as Ray says' if has_raised else said}." in checked
+    is_of_process = fate is Fate.LOST and not has_raised
+    assert ("Process 7 ended while job was running" in " ".join(checked.split())) is is_of_process

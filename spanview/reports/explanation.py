@@ -116,6 +116,8 @@ _LEAST_SHARE: Final = 0.03
 """Of the whole; what takes less isn't named."""
 _MOST_STRETCHES: Final = 8
 _MOST_UNUSUAL: Final = 3
+_NOT_SURE: Final = "   not sure: "
+"""What stands before what isn't known of an answer."""
 _LEAST_FOR_P95: Final = 20
 """Requests from which on their percentiles say something."""
 _LEAST_USUAL: Final = 5
@@ -436,7 +438,7 @@ class _Explanation:
             tree = self._store.tree(trace)
             is_unsure = typical.slowest.doubts or not self._lack_replicas.isdisjoint(tree.rows)
             is_unsure = is_unsure or self._lead_through_cancelled(tree, known_until(self._unended))
-            doubts = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
+            doubts = Certainty.LIKELY if is_unsure or _NOT_SURE in longest else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
         yield from self._of_requests(_MOST_OF_TIME)
@@ -713,8 +715,8 @@ class _Explanation:
         is_unsure = answer.doubts or not self._lack_replicas.isdisjoint(tree.rows)
         is_unsure = is_unsure or self._lead_through_cancelled(tree, until)
         sure = Certainty.LIKELY if is_unsure else Certainty.CERTAIN
-        more = f"tree --bars --trace {trace_id}"
-        yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
+        more, said = f"tree --bars --trace {trace_id}", Certainty.LIKELY if _NOT_SURE in text else sure
+        yield Statement(Topic.TIME, text, more, said, answer.total_ns, trace, root)
         if not self._requests:
             yield from self._of_requests(_MOST_OF_TIME, only_unbegun=True)
         yield from self._stretches(tree, until, sure, store.trace_table.start_ns[trace], ended)

@@ -286,6 +286,17 @@ def test_commands_show_the_traces_that_are_spoken_of(tmp_path: Path) -> None:
     assert more == {f"spanview check --trace {trace}"}
 
 
+def test_what_is_not_sure_is_likely(tmp_path: Path) -> None:
+    """No sentence is certain that says itself that it may not be so, of one trace and of the slowest of two."""
+    build = Builder()
+    call = build.span("f ray.remote", span=2, parent=1, start=10, duration=20, kind="PRODUCER")
+    folder = folder_of(tmp_path, [build.span("job", span=1, duration=100), call, *build.draw("a 0-10", trace=2)])
+    for words in ([], [f"{1:032x}"]):
+        first = next(row for row in explained(*words, folder)["rows"] if row["topic"] == "time")
+        assert first["text"].endswith("not sure: f left no attempt"), first
+        assert first["certainty"] == "likely"
+
+
 def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
     """Spans that pass on an exception don't count; equal ones in several traces are one sentence."""
     build = Builder()

@@ -79,22 +79,23 @@ def meanwhile_of(
         attempt: The row of the call's first attempt.
         since_ns: When the wait began; it ends with the attempt's start.
     """
-    if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
+    wait = since_ns, store.spans.start_ns[attempt]
+    if wait[1] - since_ns < LEAST_SHARED_NS:
         return None
     if not reason.is_known or (reason.row == NO_ROW and reason.waited_for in _FOLLOWED):
         # What its actor ran of another concurrency group had nothing to do with it.
         own = store.spans.name[attempt] if reason.waited_for is WaitedFor.ACTOR else _NO_NAME
-        shown = _unexplained(store, attempts, attempt, since_ns, own)
+        shown = _unexplained(store, attempts, attempt, wait, own)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
         if shown is not None and shown.reason is not None and shown.reason.waited_for is WaitedFor.RESOURCES:
             # What waited for the same says less than what ran.
-            ran = _unexplained(store, attempts, attempt, since_ns)
+            ran = _unexplained(store, attempts, attempt, wait)
             shown = ran if ran is not None and ran.reason is None else shown
     if shown is None or shown.reason is not None:
         return shown
     # All of one function count that ran then, whoever submitted them.
-    stretch = shown.name, since_ns, store.spans.start_ns[attempt]
+    stretch = shown.name, *wait
     if reason.waited_for is WaitedFor.ACTOR:
         count, ns, has_more = attempts.ran_between(*stretch, store.spans.process[attempt])
         if count >= shown.attempts:
@@ -104,19 +105,20 @@ def meanwhile_of(
 
 
 def _unexplained(
-    store: Store, attempts: AllAttempts, attempt: int, since_ns: int, rather: int = _NO_NAME
+    store: Store, attempts: AllAttempts, attempt: int, wait: tuple[int, int], rather: int = _NO_NAME
 ) -> Meanwhile | None:
     """Return what went on while an attempt waited for what isn't known.
 
     Args:
+        wait: Since when, and when the wait ended that is asked about, which may be that of a later attempt.
         rather: The number of a name; what has it comes first if it ran.
     """
-    until_ns = store.spans.start_ns[attempt]
+    (since_ns, last_ns), until_ns = wait, store.spans.start_ns[attempt]
     calls, earlier = attempts.called_before(attempt, since_ns)
     ran = _ran(store, earlier, since_ns, until_ns, rather)
     if ran is not None and _may_hold(attempts, attempt, (calls, earlier), ran.name):
         return ran
-    chosen, *times = _waiting(store, calls, earlier, since_ns, until_ns)
+    chosen, *times = _waiting(store, (calls, earlier), since_ns, until_ns, last_ns)
     reasons = attempts.reasons_of(chosen)
     for row, ns, ran_ns in zip(chosen.tolist(), *map(np.ndarray.tolist, times), strict=True):
         why = reasons.get(row)
@@ -159,7 +161,8 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
                 at_last = attempts.reasons_of([row]).at_last(row, until_ns - begun_ns)
                 reason = at_last or replace(reason, waited_for=WaitedFor.UNKNOWN)
                 is_shown = reason.is_known and not (reason.waited_for in _FOLLOWED and cause == NO_ROW)
-                shown = None if is_shown else _unexplained(store, attempts, row, begun_ns)
+                wait = begun_ns, spans.start_ns[attempt]
+                shown = None if is_shown else _unexplained(store, attempts, row, wait)
                 if shown is not None and shown.ns + shown.ran_ns >= half_ns:
                     return shown
                 return Meanwhile(store.names.texts[spans.name[row]], until_ns - begun_ns, 1, reason)
@@ -191,24 +194,25 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int, rather: i
 
 
 def _waiting(
-    store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int
+    store: Store, of_calls: tuple[Places, Places], since_ns: int, until_ns: int, last_ns: int
 ) -> tuple[Places, Places, Places]:
     """Return the first attempts of calls that began in a stretch and took at least half of it, the longest first.
 
     Args:
-        calls: The call of each attempt.
+        of_calls: The call of each attempt, and the attempts.
+        last_ns: Until when counts what they ran.
 
     Returns:
         Their rows, how long each waited, and how long it ran.
     """
-    spans = store.spans
+    spans, (calls, attempts) = store.spans, of_calls
     order = np.lexsort((copy_of(spans.start_ns)[attempts], calls))
     calls, first = np.unique(calls[order], return_index=True)
     firsts = attempts[order][first]
     submitted, starts = copy_of(spans.end_ns)[calls], copy_of(spans.start_ns)[firsts]
     is_over = (submitted != NO_TIME) & (starts <= until_ns)
     waited = starts - np.maximum(submitted, since_ns)
-    ran = np.clip(copy_of(spans.end_ns)[firsts], starts, np.maximum(starts, until_ns)) - starts
+    ran = np.clip(copy_of(spans.end_ns)[firsts], starts, np.maximum(starts, last_ns)) - starts
     chosen = np.flatnonzero(is_over & (starts > since_ns) & (2 * (waited + ran) >= until_ns - since_ns))
     chosen = chosen[np.argsort(-(waited + ran)[chosen], kind="stable")]
     return firsts[chosen], waited[chosen], ran[chosen]

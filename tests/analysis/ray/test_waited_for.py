@@ -497,6 +497,7 @@ def test_what_is_said_of_recordings_is_so(recording: str) -> None:
         assert until - since <= 2 * (meanwhile.ns + meanwhile.ran_ns) <= 2 * (until - since)
         if meanwhile.reason is not None:
             assert meanwhile.ns in waited
+            assert meanwhile.ran_ns in {0, *ran}
         else:
             assert meanwhile.ns <= sum(ran)
             assert meanwhile.attempts <= len(ran)

@@ -950,10 +950,10 @@ def test_what_ran_meanwhile_ran_until_the_wait_ended(tmp_path: Path) -> None:
     build, lines = Builder(), b""
     calls, ran = list[Any](), list[Any]()
     for number, (name, sent_ms, starts_ms, ends_ms) in enumerate(
-        [("f", 9, 150, 520), ("g", 460, 460, 490), ("h", 491, 491, 492)]
+        [("f", 90, 1_500, 5_200), ("g", 4_600, 4_600, 4_900), ("h", 4_902, 4_902, 4_920)]
     ):
         ids: dict[str, Any] = {"ray.task_id": f"{number + 53:02x}" * 8 + "0a" * 16, "ray.node_id": NODE}
-        ids |= {"ray.submitter_task_id": "ff" * 24}
+        ids |= {"ray.submitter_task_id": "ff" * 24, "ray.remote": "function"}
         about: dict[str, Any] = {
             "start": 1_000 * starts_ms,
             "duration": 1_000 * (ends_ms - starts_ms),
@@ -964,12 +964,10 @@ def test_what_ran_meanwhile_ran_until_the_wait_ended(tmp_path: Path) -> None:
         ran.append(build.span(f"{name} ray.remote_worker", span=call + 1, parent=call, attributes=ids, **about))
         states = {"1": 0, "2": 0, "5": sent_ms, "8": sent_ms}.items()
         lines += line_of(ids["ray.task_id"], {state: EPOCH_NS + 1_000_000 * ms for state, ms in states}, name=name)
-    before = [
-        build.span("e ray.remote_worker", trace=2, span=9 + n, parent=8, duration=5, kind="CONSUMER") for n in (0, 1)
-    ]
+    before = build.span("e ray.remote_worker", trace=2, span=9, parent=8, duration=5, kind="CONSUMER")
     (tmp_path / "7.txt").write_bytes(file_of(calls))
-    (tmp_path / "8.txt").write_bytes(file_of([before[0], ran[0]]))
-    (tmp_path / "9.txt").write_bytes(file_of([before[1], *ran[1:]]))
+    (tmp_path / "8.txt").write_bytes(file_of([before, ran[0]]))
+    (tmp_path / f"node-9-{EPOCH_NS // 1_000_000 + 4_500}.jsonl").write_bytes(file_of(ran[1:]))
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     store = load_store(tmp_path)
     (row,) = (call.attempts[0] for call in calls_of(store) if call.function == "h")
@@ -978,7 +976,7 @@ def test_what_ran_meanwhile_ran_until_the_wait_ended(tmp_path: Path) -> None:
     assert reason is not None
     shown = meanwhile_of(store, attempts, row, reason, EPOCH_NS + 2_000)
     assert shown is not None
-    assert (shown.name, shown.ran_ns) == ("f ray.remote_worker", 341_000_000)
+    assert (shown.name, shown.ran_ns) == ("f ray.remote_worker", 3_402_000_000)
 
 
 def test_what_a_method_takes_before_its_span_starts_is_unknown(tmp_path: Path) -> None:

@@ -232,7 +232,11 @@ class Calls:
         ended = (copy_of(spans.status)[lasts] != ERROR) & (copy_of(spans.end_ns)[lasts] != NO_TIME)
         told = failures_told(self.store, self.rows[self.counts > 0][ended])
         attempts = dict(zip(self.rows[self.counts > 0][ended].tolist(), lasts[ended].tolist(), strict=True))
-        return {attempts[row]: outcome for row, outcome in told.items()}
+        of_lasts = {attempts[row]: outcome for row, outcome in told.items()}
+        # Where lines of Ray's are missing, what it says last may be of an attempt before.
+        again = {*lasts[self.counts[self.counts > 0] > 1].tolist()}
+        starts = spans.start_ns
+        return {row: one for row, one in of_lasts.items() if row not in again or one.failed_ns >= starts[row]}
 
     @property
     def without_attempt(self) -> list[int]:

@@ -72,12 +72,14 @@ def _by_ray(store: Store, call: Call, told: ToldOutcome, shown: Became, unended:
 
     Ray has a task as finished that was cancelled while it ran, and one of an async actor as failed.
     """
-    outcome = told.outcome
-    if outcome is CallOutcome.UNKNOWN:
+    outcome, starts = told.outcome, store.spans.start_ns
+    # Where lines of Ray's are missing, what it says last may be of an attempt before.
+    is_of_earlier = outcome.has_failed and len(call.attempts) > 1 and told.failed_ns < starts[call.attempts[-1]]
+    if outcome is CallOutcome.UNKNOWN or is_of_earlier:
         return shown
     if not outcome.is_over:
         last = call.attempts[-1] if call.attempts else None
-        if last is not None and told.made_ns > store.spans.start_ns[last]:
+        if last is not None and told.made_ns > starts[last]:
             # Ray speaks of an attempt that follows those of which spans are here.
             return Became(outcome)
         is_over = shown.certainty is Certainty.CERTAIN and shown.outcome.is_over

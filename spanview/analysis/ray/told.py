@@ -767,10 +767,12 @@ def lives_of_actor(store: Store, actor: str) -> tuple[int, str]:
 
 
 def _waits_for(tasks: RayTasks, index: int) -> str:
-    if tasks["ready"][index] == NO_STATE:
+    is_made = tasks["made"][index] != NO_STATE
+    if is_made and tasks["ready"][index] == NO_STATE:
         # Ray makes what it will try again before the time has come to do so.
         return "to be tried again" if tasks["attempt"][index] else "for its arguments"
-    is_sent = tasks["sent"][index] != NO_STATE
+    # Where its caller's lines are missing, its worker has written of it.
+    is_sent = not is_made or tasks["sent"][index] != NO_STATE
     if tasks["kind"][index] == _METHOD:
         return "for its turn in its actor" if is_sent else _FOR_ACTOR
     if is_sent:

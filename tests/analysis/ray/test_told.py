@@ -1112,6 +1112,38 @@ def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list
     assert store.ray.actors[actor].restarts == restarts
 
 
+def test_what_waits_of_which_only_its_worker_has_written(tmp_path: Path) -> None:
+    """Whether it ever waited for its arguments isn't known then, but that its worker got it."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("A.f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "event_EXPORT_TASK_9.log").write_bytes(line_of(task, {"7": EPOCH_NS}, kind="ACTOR_TASK"))
+    (told,) = told_outcomes(load_store(tmp_path), [0]).values()
+    assert told.text == "waits for its turn in its actor"
+
+
+@pytest.mark.parametrize(("failed_us", "outcome"), [(100, "finished"), (250, "worker_died")])
+def test_what_ray_says_of_an_attempt_is_not_said_of_a_later_one(tmp_path: Path, failed_us: int, outcome: str) -> None:
+    """Where lines of Ray's are missing, it speaks last of the attempt before."""
+    task, build = "35" * 8 + "0a" * 16, Builder()
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call = build.span("f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
+    about: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "attributes": ids}
+    first = build.span("f ray.remote_worker", span=2, start=20, duration=None, **about)
+    last = build.span("f ray.remote_worker", span=3, start=200, duration=30, **about)
+    (tmp_path / "7.txt").write_bytes(file_of([call]))
+    (tmp_path / "8.txt").write_bytes(file_of([first]))
+    (tmp_path / "9.txt").write_bytes(file_of([last]))
+    states = {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS + 9_000, "8": EPOCH_NS + 9_000}
+    states["12"] = EPOCH_NS + 1_000 * failed_us
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(line_of(task, states, error="WORKER_DIED"))
+    store = load_store(tmp_path)
+    (became,) = outcomes_of(store, [*calls_of(store)], {}).values()
+    assert became.outcome.key == outcome
+    assert bool(calls_of(store).told_failures) is (outcome == "worker_died")
+
+
 def test_what_waits_may_wait_for_its_runtime_environment(tmp_path: Path) -> None:
     """Ray has no state for setting it up, but says that one was asked for."""
     task, build = "35" * 8 + "0a" * 16, Builder()

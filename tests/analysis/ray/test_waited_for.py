@@ -418,7 +418,7 @@ def test_what_ran_of_the_same_method_comes_first(rather: str, name: str, ms: int
     numbers = [number for number, text in enumerate(names) if text == f"{rather}{RAN}"]
     row = max(calls_of(store).first_attempts.tolist(), key=store.spans.start_ns.__getitem__)
     since = EPOCH_NS + 12 * _MS * MICROSECOND
-    shown = meanwhile._unexplained(store, attempts, row, since, *numbers)
+    shown = meanwhile._unexplained(store, attempts, row, (since, store.spans.start_ns[row]), *numbers)
     assert shown is not None
     assert (function_of(shown.name), shown.ns) == (name, ms * _MS * MICROSECOND)
 

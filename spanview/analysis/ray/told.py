@@ -245,7 +245,7 @@ def _text_of(attributes: Mapping[str, object]) -> bytes:
 _MOST_RESOLVING_NS: Final = 100_000_000
 """On a busy machine, a call without arguments takes up to a half of this, too, as registering an actor does, or handing
 a call over to an actor that runs nothing."""
-_OR_ARGUMENTS: Final = " or its arguments to get there"
+OR_ARGUMENTS: Final = " or its arguments to get there"
 """What may be said of who asked for what an idle worker had."""
 _MOST_START_NS: Final = 5_000_000_000
 """Of 130 workers that got their first task, all were up within 3.8 s, but for two with environments of their own."""
@@ -352,7 +352,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, shown
     may_fetch = ~is_method & _may_fetch(tasks, found, sent, between, shown)
     asked = np.flatnonzero(are_told & (resources > 0))
     of_asked = zip(rows[asked].tolist(), found[asked].tolist(), may_fetch[asked].tolist(), strict=True)
-    asked_for = {row: tasks.asked(index) + _OR_ARGUMENTS * fetches for row, index, fetches in of_asked}
+    asked_for = {row: tasks.asked(index) + OR_ARGUMENTS * fetches for row, index, fetches in of_asked}
     return ToldWaits(are_told, are_certain & ~may_fetch, parts, asked_for, ready)
 
 

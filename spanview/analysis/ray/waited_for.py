@@ -31,7 +31,7 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
-from spanview.analysis.ray.told import Shown, attempt_counts, told_tasks, told_waits
+from spanview.analysis.ray.told import OR_ARGUMENTS, Shown, attempt_counts, told_tasks, told_waits
 from spanview.analysis.ray.wait_causes import KINDS, MOST_HANDOVER_NS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
@@ -702,8 +702,10 @@ def reason_text(store: Store, reason: WaitReason) -> str:
     """Return what an attempt waited for and what shows it, as `likely for a worker or resources: f ran there last`."""
     waited_for = reason.label
     if reason.detail:
-        named = waited_for.removesuffix("resources")
-        waited_for = f"{named}{reason.detail}" if named != waited_for else f"{waited_for}, or for {reason.detail}"
+        # Ray says what was asked for, and not which of that was lacking.
+        asked = reason.detail.removesuffix(OR_ARGUMENTS)
+        waited_for += OR_ARGUMENTS * (asked != reason.detail)
+        waited_for += f" (it asked for {asked})" if asked else ""
     if reason.row == NO_ROW:
         return waited_for
     name = store.names.texts[store.spans.name[reason.row]]

@@ -446,7 +446,7 @@ def test_what_a_wait_for_a_worker_asked_for_is_said() -> None:
     store = load_store(FIXTURES / "ray-events-hook")
     firsts = calls_of(store).first_attempts.tolist()
     reasons = AllAttempts(store).reasons_of(firsts)
-    assert "for a worker or 2 CPUs" in {
+    assert "for a worker or resources (it asked for 2 CPUs)" in {
         reason_text(store, reason) for reason in map(reasons.get, firsts) if reason is not None
     }
 
@@ -1089,7 +1089,7 @@ def test_what_a_placement_group_holds_is_no_resource_of_a_node(tmp_path: Path) -
     assert store.ray is not None
     assert store.ray.nodes
     (told,) = told_outcomes(store, [0]).values()
-    assert told.text == "waits for a worker or 2 CPUs of its placement group (once that is made)"
+    assert told.text == "waits for a worker or 2 CPUs of its placement group, once that is made"
 
 
 @pytest.mark.parametrize(

@@ -180,6 +180,9 @@ class Attempt:
         # An actor that is started again goes through the states of its first attempt once more.
         for state, ns in news.get("state_ts_ns", {}).items():
             self.states[state] = min(int(ns), self.states.get(state, int(ns)))
+        # What an actor has got was sent to it.
+        if got := [self.states[state] for state in (_SENT, "6", "7") if state in self.states]:
+            self.states[_SENT] = min(got)
 
     @property
     def begun_ns(self) -> int:

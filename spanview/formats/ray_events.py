@@ -32,6 +32,8 @@ sent      given to a worker, or to its actor, where it waits for its turn
 runs      runs
 failed    its caller heard that it had failed, for good or for this attempt
 """
+WAYS: Final = {state: (state, *(("6", "7") if state == "5" else ())) for state in STATES}
+"""The states that show that one was entered, itself first: what an actor has got was sent to it."""
 _FINISHED, _FAILED = "11", "12"
 _GONE: Final = frozenset(("DEAD", "RESTARTING"))
 """States of actors."""
@@ -181,7 +183,7 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
     return TaskUpdate(
         task,
         _number(data.get("attempt_number"), 0),
-        [_number(times[state], NO_STATE) if state in times else NO_STATE for state in STATES],
+        [_entered(times, ways) for ways in WAYS.values()],
         _FINISHED in times,
         _FAILED in times,
         _fetched(times) if not FETCHING.isdisjoint(times) else 0,
@@ -194,6 +196,11 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
         _text(error, "error_type"),
         OF_ARGUMENT if _got_error(data) else _message(error),
     )
+
+
+def _entered(times: Mapping[str, Any], states: Iterable[str]) -> int:
+    """Return when the first of some states was entered that a line has."""
+    return next((_number(times[state], NO_STATE) for state in states if state in times), NO_STATE)
 
 
 def _got_error(data: Mapping[str, Any]) -> bool:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from spanview.formats.jsontext import loads_usual
-from spanview.formats.ray_events import NO_STATE, STATES, TASK_ID_BYTES, TaskLines, is_event, updates_of
+from spanview.formats.ray_events import NO_STATE, STATES, TASK_ID_BYTES, WAYS, TaskLines, is_event, updates_of
 from spanview.index.gather import WORD, Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 from spanview.quick.times import NANOSECOND_DIGITS, nanoseconds_of
@@ -237,9 +237,10 @@ def _form_of(line: bytes) -> _Form | None:
     texts = [match.span(1) for match in _TEXTS.finditer(line)]
     if update is None or len(found) > 1 or (task, task + _TASK_CHARS) not in texts:
         return None
-    names = [*STATES]
     of_states = [each for match in found for each in _STATE.finditer(line, *match.span(1))]
-    states = [(each.start(2), names.index(each[1].decode())) for each in of_states if each[1].decode() in STATES]
+    begins = {each[1].decode(): each.start(2) for each in of_states}
+    ways = [next(filter(begins.__contains__, ways), "") for ways in WAYS.values()]
+    states = [(begins[state], number) for number, state in enumerate(ways) if state]
     numbers = [match.span(1) for match in _NUMBERS.finditer(line)]
     digits = numbers + [match.span(1) for match in _TIMES.finditer(line)]
     firsts = [begin for begin, end in numbers if end - begin > 1]

@@ -1112,13 +1112,17 @@ def test_an_actor_was_restarted_once_it_lives_again(tmp_path: Path, states: list
     assert store.ray.actors[actor].restarts == restarts
 
 
-def test_what_waits_of_which_only_its_worker_has_written(tmp_path: Path) -> None:
-    """Whether it ever waited for its arguments isn't known then, but that its worker got it."""
+@pytest.mark.parametrize("of_caller", [(), ("1", "2")])
+def test_what_waits_of_which_its_worker_has_written(tmp_path: Path, of_caller: Sequence[str]) -> None:
+    """Its worker has got it, whatever the lines of its caller say that are there."""
     task, build = "35" * 8 + "0a" * 16, Builder()
     ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
     call = build.span("A.f ray.remote", span=1, duration=5, kind="PRODUCER", attributes=ids)
     (tmp_path / "7.txt").write_bytes(file_of([call]))
-    (tmp_path / "event_EXPORT_TASK_9.log").write_bytes(line_of(task, {"7": EPOCH_NS}, kind="ACTOR_TASK"))
+    (tmp_path / "event_EXPORT_TASK_9.log").write_bytes(line_of(task, {"7": EPOCH_NS + 9}, kind="ACTOR_TASK"))
+    if of_caller:
+        lines = line_of(task, dict.fromkeys(of_caller, EPOCH_NS), kind="ACTOR_TASK")
+        (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(lines)
     (told,) = told_outcomes(load_store(tmp_path), [0]).values()
     assert told.text == "waits for its turn in its actor"
 

@@ -7,6 +7,7 @@ import re
 import shutil
 from base64 import b64encode
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -769,6 +770,10 @@ def test_an_idle_worker_shows_that_it_may_have_been_something_else(
     assert reason is not None
     detail = reason.detail or waits._asked[row]
     assert detail == ("1 CPU" if is_certain else "1 CPU or its arguments to get there")
+    for asked, said in (("1 CPU", " (it asked for 1 CPU)"), ("", "")):
+        told = replace(reason, waited_for=WaitedFor.RESOURCES, row=NO_ROW, detail=detail.replace("1 CPU", asked))
+        text = "for a worker or resources" + (said if is_certain else f" or its arguments to get there{said}")
+        assert reason_text(store, told).endswith(text)
 
 
 @pytest.mark.parametrize(("is_sent", "retry_ms"), [(True, 700), (False, 2_600)])

@@ -868,8 +868,8 @@ class _Explanation:
         if self._store.ask_lives is None:
             return
         running, rays_own = cast("Running", self._store.ask_lives(self._store)), rays_own_names(self._store)
-        asked = open_calls(self._known.calls, self._known.reasons)
-        found = running.open_spans(asked, None if self._is_whole else self._chosen)
+        asked = frozenset(open_calls(self._known.calls, self._known.reasons))
+        found = running.open_spans(sorted(asked), None if self._is_whole else self._chosen)
         found = [span for span in found if span.since_ns != NO_TIME and self._spans.name[span.row] not in rays_own]
         now_ns = time_ns()
         for state in (State.RUNNING, State.WAITING):

@@ -250,6 +250,14 @@ def _usable(store: Store, traces: Collection[int]) -> int:
     return sum(store.trace_table.trace_id(trace) != 0 for trace in traces)
 
 
+def _most_took_text(group: RequestGroup) -> str:
+    """Return how long 95 of 100 requests took at most, with how many that are, as a clause; of few nothing."""
+    totals, p95 = [request.total_ns for request in group.requests if request.total_ns is not None], group.total.p95
+    if p95 is None or len(totals) < _LEAST_FOR_P95:
+        return ""
+    return f"; {sum(ns <= p95 for ns in totals):,} of {len(totals):,} took {duration(p95)} or less"
+
+
 def _lacks_replica(request: Request) -> bool:
     """Tell whether a request was routed, and no span of a replica is there; one that all refused has none."""
     is_over = request.total_ns is not None and request.key.status != _REFUSED
@@ -574,13 +582,12 @@ class _Explanation:
         for group in islice(groups, most):
             if group.sums.total < _LEAST_SHARE * whole:
                 continue
-            row, p95 = group.requests[0].rows[0], group.total.p95
+            row = group.requests[0].rows[0]
             ending = f", status {status_text(group.key)}" if group.key.status else ""
-            totals = [request.total_ns for request in group.requests if request.total_ns is not None]
-            slow = ""
-            if p95 is not None and len(totals) >= _LEAST_FOR_P95:
-                slow = f"; {sum(ns <= p95 for ns in totals):,} of {len(totals):,} took {duration(p95)} or less"
-            text, unbegun_text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}", ""
+            text, unbegun_text = (
+                f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{_most_took_text(group)}",
+                "",
+            )
             early_ns = sum(map(self._queued_before_any, group.requests))
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before a replica's first request, while no other is seen to handle one"
@@ -608,6 +615,9 @@ class _Explanation:
                 which = "it" if group.count == 1 else f"{unended:,} of them"
                 unbegun_text += f"; of {which} the replica's span has no end: the handling counts as other"
             if unbegun_text or not only_unbegun:
+                traces = (self._spans.trace[request.rows[0]] for request in group.requests)
+                if group.nested_queues and not self._have_open_replicas.isdisjoint(traces):
+                    unbegun_text += "; replicas without an end count as running: more may have been queued"
                 more, text = "stats --by serve-request", text + unbegun_text
                 yield self._of_row(Topic.TIME, text, row, more, certainty=certainty, ns=group.sums.total)
         alone = [] if only_unbegun else [group for group in found if not group.sums.total]
@@ -644,6 +654,15 @@ class _Explanation:
         names, ends = copy_of(self._spans.name), copy_of(self._spans.end_ns)
         without = np.unique(names[: len(ends)][ends[: len(names)] == NO_TIME]).tolist()
         return [self._texts[name] for name in without if part_of_name(self._texts[name]) is Part.REPLICA]
+
+    @cached_property
+    def _have_open_replicas(self) -> frozenset[int]:
+        """The traces with replicas without an end."""
+        numbers = [*self._store.names.numbers(self._open_replicas)]
+        names, ends, traces = map(copy_of, (self._spans.name, self._spans.end_ns, self._spans.trace))
+        size = min(map(len, (names, ends, traces)))
+        are_open = np.isin(names[:size], numbers) & (ends[:size] == NO_TIME)
+        return frozenset(traces[:size][are_open].tolist())
 
     @cached_property
     def _first_starts(self) -> Mapping[int, tuple[int, int]]:

@@ -700,6 +700,33 @@ def test_how_long_who_called_a_lost_replica_took_itself_nobody_knows(tmp_path: P
     assert (lost in texts(explained(folder, "--by", "serve"), "time")) is is_lost
 
 
+@pytest.mark.parametrize("is_open", [False, True])
+def test_what_was_queued_beside_a_replica_without_an_end_may_be_more(tmp_path: Path, *, is_open: bool) -> None:
+    """It counts as running, where the end of its file is missing, and hides what waited meanwhile."""
+    build, called = Builder(), [("First", 20, 30, 10), ("Second", 50, 90, 5)]
+    spans = [
+        build.span("proxy_http_request A GET /", span=1, duration=200),
+        build.span("route_to_replica A f", span=2, parent=1, start=2, duration=190),
+        build.span("replica_handle_request A f", span=3, parent=2, start=10, duration=180),
+    ]
+    for number, (name, routed, begun, lasted) in enumerate(called):
+        route, is_last = 4 + 2 * number, number == len(called) - 1
+        spans += [
+            build.span(f"route_to_replica {name} g", span=route, parent=3, start=routed, duration=100),
+            build.span(
+                f"replica_handle_request {name} g",
+                span=route + 1,
+                parent=route,
+                start=begun,
+                duration=None if is_open and not is_last else lasted,
+            ),
+        ]
+    said = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
+    (text,) = (text for text in said if text.startswith("– › A"))
+    assert " of it in queues: " in text
+    assert text.endswith("; replicas without an end count as running: more may have been queued") is is_open
+
+
 @pytest.mark.parametrize(("lasted", "said"), [(20, False), (None, True)])
 def test_what_a_replica_without_an_end_handled_counts_as_other(
     tmp_path: Path, lasted: int | None, *, said: bool

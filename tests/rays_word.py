@@ -259,7 +259,7 @@ def _asked(info: Mapping[str, Any]) -> str:
         f"{_amount(name, amount)} {name}{'s' * (amount > 1 and name in plural)}{of_group}"
         for name, amount in sorted(wanted.items())
     )
-    amounts += ", once that is made" * bool(of_group)
+    amounts += ", which may have to be made first" * bool(of_group)
     environment = json.loads(info.get("runtime_env_info", {}).get("serialized_runtime_env") or "{}")
     return " and ".join(filter(None, (amounts, "a runtime environment" * bool(environment))))
 

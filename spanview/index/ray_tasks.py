@@ -78,7 +78,7 @@ def in_plural(resources: str) -> str:
     """Return resources as people write them: `2 CPUs`, `1.5 GiB of memory`."""
     resources = _MEMORY.sub(_in_units, resources)
     # No event of Ray's says whether a placement group was made.
-    may_lack = ", once that is made" if resources.endswith(OF_ITS_GROUP) else ""
+    may_lack = ", which may have to be made first" if resources.endswith(OF_ITS_GROUP) else ""
     return _SEVERAL.sub(r"\g<0>s", resources) + may_lack
 
 

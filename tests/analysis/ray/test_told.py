@@ -1094,7 +1094,7 @@ def test_what_a_placement_group_holds_is_no_resource_of_a_node(tmp_path: Path) -
     assert store.ray is not None
     assert store.ray.nodes
     (told,) = told_outcomes(store, [0]).values()
-    assert told.text == "waits for a worker or 2 CPUs of its placement group, once that is made"
+    assert told.text == "waits for a worker or 2 CPUs of its placement group, which may have to be made first"
 
 
 @pytest.mark.parametrize(

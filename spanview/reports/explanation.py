@@ -64,6 +64,7 @@ from spanview.display.call_text import causes_text, waited_for_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import request_text, status_text, sums_texts
 from spanview.display.stacks import DIRECT_CAUSE, raised_in, stacks_of
+from spanview.display.timing_text import wait_text
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import trace_title
 from spanview.display.units import amount, count, duration, last_digit, moment, nearest, zone_name
@@ -804,7 +805,7 @@ class _Explanation:
             text, certainty = stretch_text(stretch, self._short_names), sure
             reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
             if reason is not None:
-                text += f", {self._causes_of(reason, stretch) or reason_text(self._store, reason)}"
+                text += f", {self._causes_of(reason, stretch) or self._waited_for(reason, stretch.row)}"
                 if reason.row != NO_ROW:
                     text += self._waited_too(reason, stretch) or self._within(tree, until, reason.row, stretch)
                 certainty = Certainty.CERTAIN if reason.is_sure else Certainty.LIKELY
@@ -852,6 +853,12 @@ class _Explanation:
         if nearest(sum(parts.values()) - wait.ns, step):
             return ""
         return causes_text(parts.items(), step, len(parts), is_certain=True)
+
+    def _waited_for(self, reason: WaitReason, row: int) -> str:
+        """Return what an attempt waited for; where that isn't known, what went on meanwhile."""
+        if reason.is_known:
+            return reason_text(self._store, reason)
+        return wait_text(self._store, self._known.attempts, reason, row)
 
     def _waited_too(self, reason: WaitReason, wait: PathStretch) -> str:
         """Return what an attempt that another one waited for waited for in most of that wait, where that is known."""

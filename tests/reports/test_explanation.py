@@ -795,6 +795,33 @@ def test_what_ended_with_its_worker_waits_to_be_tried_again(tmp_path: Path, stat
     assert any("; Ray has 1 more call waiting" in text for text in texts(document, "time")) is is_again
 
 
+def test_what_went_on_while_a_call_waited_for_nobody_knows_what_is_said(tmp_path: Path) -> None:
+    """It may be the cause, as where a method blocks the event loop of its actor."""
+    build, ms = Builder(), 1_000
+    calls = [build.span("main", span=1, duration=500 * ms)]
+    calls += [
+        build.span(f"{name} ray.remote", span=span, parent=1, start=at * ms, duration=ms, kind="PRODUCER")
+        for name, span, at in (("f", 2, 10), ("g", 3, 11))
+    ]
+    before = [build.span("e ray.remote_worker", trace=2, span=9 + n, duration=ms, kind="CONSUMER") for n in (0, 1)]
+    ran = [
+        build.span(
+            f"{name} ray.remote_worker",
+            span=4 + parent,
+            parent=parent,
+            start=start * ms,
+            duration=(end - start) * ms,
+            kind="CONSUMER",
+        )
+        for name, parent, start, end in (("f", 2, 13, 400), ("g", 3, 460, 490))
+    ]
+    (tmp_path / "7.txt").write_bytes(file_of(calls))
+    for number, documents in enumerate(zip(before, ran, strict=True), 8):
+        (tmp_path / f"{number}.txt").write_bytes(file_of([*documents]))
+    said = texts(explained(str(tmp_path), "--trace", f"{1:032x}"), "time")
+    assert any("waiting before g ran, cause unknown; meanwhile f ran 387 ms" in text for text in said)
+
+
 def test_a_wait_of_which_no_cause_is_most_is_said_in_parts(tmp_path: Path) -> None:
     """As the line above says them, where what isn't known is the largest one."""
     task, at_ms = "35" * 8 + "0a" * 16, {"1": 0, "2": 0, "5": 400, "8": 850}

@@ -721,6 +721,8 @@ def test_what_was_queued_beside_a_replica_without_an_end_may_be_more(tmp_path: P
                 duration=None if is_open and not is_last else lasted,
             ),
         ]
+    # One that has no end in another trace hides nothing of this one.
+    spans.append(build.span("replica_handle_request First g", trace=2, span=9, parent=8, duration=None))
     said = texts(explained(folder_of(tmp_path, spans), "--by", "serve"), "time")
     (text,) = (text for text in said if text.startswith("– › A"))
     assert " of it in queues: " in text

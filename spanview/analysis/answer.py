@@ -277,6 +277,7 @@ def typical_answers(
         asked = {} if store.ask_lives is None else store.ask_lives(store).unended()
         over = {row: span for row, span in asked.items() if span.is_over and not span.may_be_tried_again}
         until = known_until(over)
+        ends, ends_of_spans = ends.copy(), ends_of_spans.copy()
         for row in over:
             trace, ends_of_spans[row] = store.spans.trace[row], until.get(row, store.spans.start_ns[row])
             if trace < size:

@@ -32,8 +32,11 @@ _QUARTER_BITS: Final = np.uint64(16)
 
 
 def copy_of(column: Sequence[Any]) -> NDArray[Any]:
-    """Return what a column of a table has now; one that numpy itself looks at can't grow."""
-    return np.asarray(column[:])
+    """Return what a column of a table has now, to be read; one that numpy itself looks at can't grow."""
+    copied = np.asarray(column[:])
+    # Of a view it is no copy.
+    copied.flags.writeable = False
+    return copied
 
 
 def array_of(typecode: str, values: NDArray[Any]) -> array[int]:
@@ -46,11 +49,11 @@ def array_of(typecode: str, values: NDArray[Any]) -> array[int]:
 def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     """Return what a column of a table has now for some rows, without a copy of all of it where they are few."""
     if _FEW * len(rows) < len(column):
-        return np.fromiter(map(column.__getitem__, rows), column.typecode, len(rows))
+        return np.fromiter(map(column.__getitem__, rows), copy_of(column[:0]).dtype, len(rows))
     rows = np.asarray(rows, np.int64)
     if (rows[1:] < rows[:-1]).any():
         return copy_of(column)[rows]
-    values = np.empty(len(rows), column.typecode)
+    values = np.empty(len(rows), copy_of(column[:0]).dtype)
     parts = [*slices(len(column))]
     ends = np.searchsorted(rows, [part.stop for part in parts]).tolist()
     for part, begin, end in zip(parts, [0, *ends], ends, strict=False):

@@ -43,7 +43,7 @@ def make_ready(spans: SpanTable, name: str, most: int) -> array[int]:
 
 def _fit(spans: SpanTable, name: str, most: int) -> None:
     column, typecode = getattr(spans, name), np.min_scalar_type(most).char
-    if typecode != column.typecode:
+    if typecode != memoryview(column).format:
         setattr(spans, name, array_of(typecode, np.asarray(column)))
 
 

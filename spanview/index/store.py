@@ -5,6 +5,7 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,6 @@ from spanview.model.problems import NO_WARNINGS, ProblemKind, Warnings
 from spanview.model.times import known
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Callable
 
     from spanview.formats.rows import Batch
@@ -64,7 +64,7 @@ class Store:
         records = ((source, offset, documents.reader.read(source, offset, size)) for source, offset, size in places)
         return {
             "sources": [(source.path, source.generation) for source in self.sources],
-            "columns": columns_of(self.intake),
+            "columns": [array(memoryview(column).format, bytes(column)) for column in columns_of(self.intake)],
             "state": state_of(self.intake, [*ProblemKind]),
             "documents": documents.places,
             "ray": self.ray,
@@ -90,7 +90,7 @@ class Store:
 
     def give_up_room(self) -> None:
         """Let go of what only adding needs, where that is much; it comes again when something is added or looked up."""
-        if len(self.spans) >= NUMPY_FROM_SPANS:
+        if len(self.spans) >= NUMPY_FROM_SPANS and isinstance(self.spans.trace, array):
             from spanview.index.room import give_up_room
 
             give_up_room(self.intake)

@@ -126,7 +126,10 @@ class FileSource:
 
 @dataclass(slots=True, eq=False, repr=False)
 class SpanTable:
-    """The columns of all spans, a row a span in the order of arrival."""
+    """The columns of all spans, a row a span in the order of arrival.
+
+    Those of a kept index are views of its file: they have no `append`, and nothing is added to them.
+    """
 
     trace: array[int] = field(default_factory=partial(array, "I"))
     """Row of the trace table."""
@@ -157,7 +160,7 @@ class SpanTable:
     def widen(self) -> None:
         """Make columns ready for more rows, where they were narrowed."""
         for name, typecode in NARROWED.items():
-            if getattr(self, name).typecode != typecode:
+            if memoryview(getattr(self, name)).format != typecode:
                 setattr(self, name, array(typecode, getattr(self, name)))
 
 

@@ -178,7 +178,7 @@ def _note(store: Store, rows: Sequence[int]) -> None:
 
 def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:
     """Return some values of a column, which may grow meanwhile."""
-    return np.array([*map(column.__getitem__, rows.tolist())], column.typecode)
+    return np.array([*map(column.__getitem__, rows.tolist())], np.asarray(column[:0]).dtype)
 
 
 def _report(store: Store, source: int, offset: int, length: int) -> None:

@@ -1,8 +1,12 @@
 """The index of a large folder, kept in the platform's cache folder, so that the second opening reads no spans.
 
 a file      magic, length and seal of the header, header, columns
-header      JSON: what was read, the texts, the counts, and length and checksum of each column
-columns     as they are in memory, one after the other
+header      JSON: what was read, the texts, the counts, and length and checksum of each column; spaces up to a word
+columns     as they are in memory, one after the other, those with the largest items first: each begins at a word of its
+            own
+
+On a disk of this machine it is mapped: ten million spans have a gigabyte of columns, of which fewer are looked at. What
+is changed in them stays in this process.
 
 It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
 end. None is made while a file is so new that a change could leave its times as they are. It must be this user's, and no
@@ -16,6 +20,7 @@ from __future__ import annotations
 
 import errno
 import json
+import mmap
 import os
 import stat
 import struct
@@ -23,11 +28,10 @@ import sys
 import tempfile
 import time
 import zlib
-from array import array
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, cast
 
 from spanview.index.state import columns_of, is_sound, state_of, take_state
 from spanview.model.problems import ProblemKind
@@ -38,8 +42,10 @@ from spanview.sources.places import cache_folder
 from spanview.version import __version__
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
     from io import BufferedReader
+    from typing import Literal
 
     from spanview.index.intake import Intake
     from spanview.sources.discover import FoundFile
@@ -48,10 +54,11 @@ if TYPE_CHECKING:
 
 MAX_KEPT_BYTES: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 8\n"
+_MAGIC: Final = b"spanview index 9\n"
 _SEAL_BYTES: Final = 16
 _LENGTHS: Final = struct.Struct(f"<Q{_SEAL_BYTES}s")
 """Bytes and seal of the header."""
+_WORD_BYTES: Final = 8
 _COMPARED_BYTES: Final = 4096
 """Bytes at the front and at the end of a file that are compared."""
 _WORD: Final = 2**64 - 1
@@ -100,15 +107,16 @@ class KeptIndex:
             return False
         try:
             with _opened(self._path) as index:
-                header = _header(index)
+                whole = _whole(index)
+                header, place = _header(index, whole)
                 if not self._is_current(header):
                     return False
                 files = {file.shown: file for file in self._files}
                 sources = [files.pop(shown) for shown in header["sources"]]
-                columns = [
-                    _column(index, column.typecode, *kept)
-                    for column, kept in zip(columns_of(intake), header["columns"], strict=True)
-                ]
+                columns = columns_of(intake)
+                for number in _in_file(columns):
+                    columns[number] = _column(whole[place:], columns[number].typecode, *header["columns"][number])
+                    place += memoryview(columns[number]).nbytes
             sizes = {file.shown: file.size for file in sources}
             if header["proven"] not in (True, False) or files or not is_sound(header["state"], columns, sizes):
                 return False
@@ -202,38 +210,54 @@ def _seal(file: IO[bytes], header: bytes) -> bytes:
     return blake2b(of_file + header, digest_size=_SEAL_BYTES).digest()
 
 
-def _header(file: BufferedReader) -> dict[str, Any]:
-    """Return the header of an index.
+def _whole(file: BufferedReader) -> memoryview:
+    """Return all of a file; what is written there stays here.
+
+    Raises:
+        OSError, ValueError: It can't be read, or is empty.
+    """
+    status = os.fstat(file.fileno())
+    # Linux numbers what is no disk of its own from 0 on: of a file system on another host, pages that can't be read any
+    # more would end the process.
+    if sys.platform == "linux" and os.major(status.st_dev):
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    whole = memoryview(mmap.mmap(-1, status.st_size))
+    return whole[: file.readinto(whole)]
+
+
+def _header(file: IO[bytes], whole: memoryview) -> tuple[dict[str, Any], int]:
+    """Return the header of an index, and where its columns begin.
 
     Raises:
         ValueError: It is none, or is damaged.
     """
-    begin = file.read(len(_MAGIC) + _LENGTHS.size)
-    if begin[: len(_MAGIC)] != _MAGIC or len(begin) < len(_MAGIC) + _LENGTHS.size:
+    begin = len(_MAGIC) + _LENGTHS.size
+    if bytes(whole[: len(_MAGIC)]) != _MAGIC or len(whole) < begin:
         raise ValueError("no index")
-    length, seal = _LENGTHS.unpack(begin[len(_MAGIC) :])
-    text = file.read(min(length, os.fstat(file.fileno()).st_size))
+    length, seal = _LENGTHS.unpack(whole[len(_MAGIC) : begin])
+    text = bytes(whole[begin : begin + length])
     if _seal(file, text) != seal:
         raise ValueError("damaged header")
-    header: dict[str, Any] = json.loads(text)
-    return header
+    return json.loads(text), begin + length
 
 
-def _column(file: BufferedReader, typecode: str, length: int, checksum: int) -> array[int]:
-    """Return the next column of an index.
+def _column(rest: memoryview, typecode: str, length: int, checksum: int) -> array[int]:
+    """Return the column at the beginning of what is left of an index: a view, to which nothing can be added.
 
     Raises:
         ValueError: It is damaged.
     """
-    if not 0 <= length * array(typecode).itemsize <= os.fstat(file.fileno()).st_size:
+    size = length * struct.calcsize(typecode)
+    if not 0 <= size <= len(rest):
         raise ValueError("short column")
-    column = array(typecode, [0]) * length
-    # Straight to where it stays: these are most of the bytes.
-    if length and file.readinto(memoryview(column)) != length * column.itemsize:
-        raise ValueError("short column")
-    if zlib.crc32(column) != checksum:
+    if zlib.crc32(rest[:size]) != checksum:
         raise ValueError("damaged column")
-    return column
+    return cast("array[int]", rest[:size].cast(cast("Literal['Q']", typecode)))
+
+
+def _in_file(columns: Sequence[array[int]]) -> list[int]:
+    """Return the indexes of columns in the order in which a file has them."""
+    return sorted(range(len(columns)), key=lambda index: -columns[index].itemsize)
 
 
 def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> None:
@@ -244,11 +268,13 @@ def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> 
         return
     os.makedirs(folder, mode=0o700, exist_ok=True)
     text = json.dumps(header).encode()
+    text += b" " * (-(len(_MAGIC) + _LENGTHS.size + len(text)) % _WORD_BYTES)
     # Only this user may read the file.
     descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED_PREFIX, dir=folder)
     try:
         with open(descriptor, "wb") as file:
-            file.writelines((_MAGIC, _LENGTHS.pack(len(text), _seal(file, text)), text, *columns))
+            in_order = map(columns.__getitem__, _in_file(columns))
+            file.writelines((_MAGIC, _LENGTHS.pack(len(text), _seal(file, text)), text, *in_order))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

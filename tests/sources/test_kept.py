@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import shutil
@@ -74,8 +75,10 @@ def _load(folder: Path, **how: Any) -> tuple[Store, bool]:
 
 
 @pytest.mark.parametrize("seed", seeds(30))
-def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
-    """Columns, traces, problems and counts, whatever is in the files."""
+def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns, traces, problems and counts, whatever is in the files, and whether the index is on a disk here."""
+    if seed % 3 == 0:
+        monkeypatch.setattr("os.major", lambda _: seed % 2)
     folder = _spans(tmp_path, seed)
     first, was_read = _load(folder)
     assert was_read
@@ -89,6 +92,12 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     # Spans are found by their ids.
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
     assert [second.intake._first_row(*pair) for pair in ids] == [first.intake._first_row(*pair) for pair in ids]
+    assert contents(copy.copy(second)) == contents(first)
+    # What is changed in one that is open is changed there alone.
+    second.spans.warnings[0] ^= 1
+    third, was_read = _load(folder)
+    assert not was_read
+    assert contents(third) == contents(first)
     assert len([*cache.iterdir()]) == 1
 
 

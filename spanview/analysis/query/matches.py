@@ -286,7 +286,7 @@ def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], 
         return copy_of(table.error_count)[indices], all_of_them, all_of_them
     of_traces = column == "trace.duration"
     times = table if of_traces else spans
-    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)
+    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns).copy()
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
     known = QueryFacts().known_until(store)

@@ -515,6 +515,12 @@ class TracesModel:
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self.root_groups.of_name(self._store.spans.name[row])
 
+    def group_names(self, traces: Iterable[int]) -> set[str | None]:
+        """Return the groups of many traces, each once, as `group_name` has that of one."""
+        roots = {*map(self._store.trace_table.root_row.__getitem__, traces)}
+        of_roots = {*map(self._store.spans.name.__getitem__, roots - {NO_ROW})}
+        return {*map(self.root_groups.of_name, of_roots), *([None] if NO_ROW in roots else [])}
+
     def facts(self, trace: int) -> TraceFacts | None:
         """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
         table = self._store.trace_table

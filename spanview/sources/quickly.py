@@ -135,9 +135,14 @@ class GrowingFiles:
 
     def _scan(self) -> None:
         """Put what is new into the store."""
+        import numpy as np
+
         rows, lasts = self._scanning.pages.rows, dict[int, int]()
         for report in self._scanning.scan(iter(self._files)):
-            places = [*zip(rows["source"].tolist(), rows["offset"].tolist(), strict=True)]
+            sources, which = np.unique(rows["source"], return_inverse=True)
+            latest = np.zeros(len(sources), np.uint64)
+            np.maximum.at(latest, which, rows["offset"])
+            places = [*zip(sources.tolist(), latest.tolist(), strict=True)]
             places += [(source, batch.offsets[-1]) for source, batch in report.batches if batch.offsets]
             for source, offset in places:
                 lasts[source] = max(offset, lasts.get(source, 0))

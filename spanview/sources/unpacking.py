@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import zlib
 from contextlib import suppress
-from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from spanview.sources.details import reason_of
+from spanview.sources.spool import zstd_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -153,8 +152,3 @@ def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tup
             data = os.read(stream.fileno(), _PIECE_BYTES)
     except OSError as error:
         unpacker.failure = reason_of(error)
-
-
-def zstd_module() -> Any:
-    """Return the module for zstd: of the standard library from Python 3.14 on, before that its backport."""
-    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")

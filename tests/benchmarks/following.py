@@ -145,7 +145,7 @@ def _behind(terminal: Terminal, written: Array[c_long], are_writing: Callable[[]
     """Return how many seconds the viewer was behind, whenever its header was drawn; the last is when it shows all."""
     counts, behind = list[tuple[float, int]](), list[float]()
     rest, keys, due = b"", itertools.cycle((DOWN, UP)), time.monotonic() + _BETWEEN_KEYS_S
-    most, patience = 0, time.monotonic() + 10 * _PATIENCE_S
+    most, grown, patience = 0, 0.0, time.monotonic() + 10 * _PATIENCE_S
     while time.monotonic() < patience:
         is_over = not are_writing()
         rest = rest[-_WRITTEN_AT_ONCE:] + terminal.read(_LOOK_S)
@@ -155,12 +155,13 @@ def _behind(terminal: Terminal, written: Array[c_long], are_writing: Callable[[]
             shown, rest = max(int(each.replace(b",", b"")) for each in found), b""
             if shown < most:
                 continue
-            most = shown
+            most, grown = shown, grown if shown == most else now
             # Since when there was more than it shows.
             behind.append(now - next((since for since, count in counts if count > shown), now))
-            if is_over and shown >= counts[-1][1]:
-                ended = next(since for since, count in counts if count == counts[-1][1])
-                return [*behind, now - ended]
+        if is_over and most >= counts[-1][1]:
+            # Processes take a while to end after what they have written.
+            ended = next(since for since, count in counts if count == counts[-1][1])
+            return [*behind, max(0.0, grown - ended)]
         if not is_over and now >= due:
             terminal.press(next(keys))
             due = now + _BETWEEN_KEYS_S

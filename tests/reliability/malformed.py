@@ -33,7 +33,7 @@ from spanview.exports.otlp import otlp_chunks
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.formats.tags import ignore_loss
 from spanview.model.problems import ProblemKind, Warnings
-from spanview.sources.unpacking import zstd_module
+from spanview.sources.spool import zstd_module
 
 from .exported import exported_spans
 from .figures import Figures, Row

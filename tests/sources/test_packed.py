@@ -25,6 +25,7 @@ from spanview.sources import details, unpacking
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
+from spanview.sources.spool import zstd_module
 from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from builders import Document
     from spanview.sources.discover import FoundFile
 
-ZSTD: Final = unpacking.zstd_module()
+ZSTD: Final = zstd_module()
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 FOLDER: Final = FIXTURES / "ray-tasks-bundled-hook/spans"
 PACKERS: Final[dict[str, Callable[[bytes], bytes]]] = {

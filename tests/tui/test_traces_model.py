@@ -345,6 +345,7 @@ def test_any_traces(documents: list[Document], data: st.DataObject) -> None:
         assert model.longest_ns == max([1, *map(model.duration_ns, listed)])
         named = [trace for trace in model.order if model.group_name(trace) == model.only_root]
         assert [*model.named(model.only_root)] == named
+        assert model.group_names(model.order) == {*map(model.group_name, model.order)}
         visited = {trace for trace in named if model.is_visited(trace)}
         newest = model.next_failure((model.only_root,))
         assert newest in visited if visited else newest is None

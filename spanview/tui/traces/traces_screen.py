@@ -377,7 +377,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self._living is not None:
             self._model.take_living(self._living, time.time_ns())
         self.viewer.growth_has_changed()
-        self.groups.growing = {self._model.group_name(trace) for trace in self._model.growing}
+        self.groups.growing = self._model.group_names(self._grown_at)
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.base_screen import BaseScreen
 
 _LEAST_REST_S: Final = 1.0
-_REST_PER_WORK: Final = 4.0
-"""Marks aren't looked for again for so many times as long as it took."""
+_REST_PER_WORK: Final = 19.0
+"""Marks aren't looked for again for so many times as long as it took: a twentieth of a core is busy with them."""
 
 
 class _Found(NamedTuple):

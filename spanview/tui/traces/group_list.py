@@ -30,8 +30,10 @@ class GroupList(TableList[TraceGroup]):
         self._model = model
         self._short: Mapping[str, str] = {}
         """What Ray's functions are called here."""
-        self.growing: Collection[str | None] = ()
-        """Names of groups in which a trace has grown lately."""
+        self.grown_at: dict[str | None, float] = {}
+        """When a trace grew lately, by the names of groups and `time.monotonic`."""
+        self.living: Collection[str | None] = ()
+        """Names of groups with a trace that may still grow."""
         self.marked: MarkedSide | None = None
         """What is to be compared."""
         table = groups_table(self.called, before=len(_BLANK), is_loading=lambda: model.is_loading)
@@ -50,8 +52,8 @@ class GroupList(TableList[TraceGroup]):
         self.keep_in_place(cursor - was_at if before and self.scroll_offset.y else 0)
 
     def _root_name(self, group: TraceGroup, cells: int) -> Iterator[Piece]:
-        grows, mark = group.name in self.growing and not self._model.is_loading, self._mark(group)
-        yield Piece(_GROWING if grows else _BLANK, "accent")
+        grows, mark = group.name in self.grown_at or group.name in self.living, self._mark(group)
+        yield Piece(_GROWING if grows and not self._model.is_loading else _BLANK, "accent")
         yield Piece(mark, "accent")
         yield Piece(group_name_text(group, self.called(group), max(0, cells - len(_BLANK) - len(mark))))
 

@@ -78,10 +78,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
-        self._groups_grown_at: dict[str | None, float] = {}
-        """When groups had a trace that has just grown."""
-        self._living_groups: set[str | None] = set()
-        """The groups of the traces that may still grow."""
         self._counted: object = None
         """The choice of traces that the groups were counted among."""
         self._living: Living | None = None
@@ -186,7 +182,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.viewer.feed_state.following and self._is_read:
             now = time.monotonic()
             self._grown_at |= dict.fromkeys(changed, now)
-            self._groups_grown_at |= dict.fromkeys(self._model.group_names(changed), now)
+            self.groups.grown_at |= dict.fromkeys(self._model.group_names(changed), now)
         self._is_read = not self.viewer.feed_state.loading
         if not self._is_chosen and (self._is_read or len(self._store.trace_table) >= _MANY_TRACES):
             self._begin_with_groups()
@@ -311,7 +307,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if calm := [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]:
             for trace in calm:
                 del self._grown_at[trace]
-            self._groups_grown_at = {name: at for name, at in self._groups_grown_at.items() if at >= limit}
+            self.groups.grown_at = {name: at for name, at in self.groups.grown_at.items() if at >= limit}
             self._show_growth()
 
     def _show_marks(self) -> None:
@@ -347,7 +343,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_living(self, living: Living) -> None:
         if (living.running or living != self._living) and not self.viewer.paused:
             before, self._living = self._living, living
-            self._living_groups = self._model.group_names(living.growing)
+            self.groups.living = self._model.group_names(living.growing)
             self.marks.take_lost(living.lost, living.lost_spans)
             self._show_growth()
             if before is None or (living.lost, living.lost_spans) != (before.lost, before.lost_spans):
@@ -385,7 +381,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self._living is not None:
             self._model.take_living(self._living, time.time_ns())
         self.viewer.growth_has_changed()
-        self.groups.growing = self._groups_grown_at.keys() | self._living_groups
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 

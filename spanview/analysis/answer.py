@@ -262,9 +262,9 @@ def typical_answers(
 ) -> TypicalAnswers | None:
     """Return where the time of the median trace and of the slowest one went; None where none has ended."""
     table = store.trace_table
-    columns = (table.id_high, table.id_low, table.start_ns, table.end_ns)
+    columns = (table.id_high, table.id_low, table.start_ns, table.end_ns, table.root_row)
     size = len(table)
-    highs, lows, starts, ends = (copy_of(column)[:size] for column in columns)
+    highs, lows, starts, ends, roots = (copy_of(column)[:size] for column in columns)
     chosen = np.arange(size) if traces is None else np.asarray([*traces], np.int64)
     ends_of_spans = copy_of(store.spans.end_ns)
     # Rows that arrive meanwhile have the other columns first.
@@ -275,7 +275,10 @@ def typical_answers(
     if len(without):
         # Lost attempts that another one made good keep nothing open, nor does what is over and isn't tried again.
         asked = {} if store.ask_lives is None else store.ask_lives(store).unended()
-        over = {row: span for row, span in asked.items() if span.is_over and not span.may_be_tried_again}
+        # Others may have arrived meanwhile.
+        over = {
+            row: span for row, span in asked.items() if row < count and span.is_over and not span.may_be_tried_again
+        }
         until = known_until(over)
         ends, ends_of_spans = ends.copy(), ends_of_spans.copy()
         for row in over:
@@ -285,7 +288,7 @@ def typical_answers(
         without = without[~np.isin(without, [*errors_made_good(store), *over])]
     has_all = (starts != NO_TIME) & (ends != NO_TIME) & ((highs | lows) != 0)
     chosen = chosen[has_all[chosen]]
-    roots = copy_of(table.root_row)[chosen]
+    roots = roots[chosen]
     has_ended = roots == NO_ROW
     has_ended[~has_ended] = ends_of_spans[roots[~has_ended]] != NO_TIME
     # What runs below a root that has ended, or was lost there, may end later than all that has an end.

@@ -669,6 +669,7 @@ class _Explanation:
     def _first_starts(self) -> Mapping[int, tuple[int, int]]:
         """When each replica's process began its first request, and when others of its deployment had last had one."""
         processes, starts, ends = map(copy_of, (self._spans.process, self._spans.start_ns, self._spans.end_ns))
+        ends = ends.copy()
         for row, ns in known_until(self._unended).items():
             ends[row] = ns
         names, size = copy_of(self._spans.name), min(map(len, (processes, starts, ends)))

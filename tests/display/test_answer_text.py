@@ -8,17 +8,21 @@ driver 0-100                          100 µs = 60 µs waiting before f ran + 38
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from builders import Builder, store_of
+from builders import EPOCH_NS, Builder, store_of
 from spanview.analysis.answer import answer_of, typical_answers
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.units import last_digit, nearest, rounded
+from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
+from viewers import Growing
 
 if TYPE_CHECKING:
     from builders import Document
@@ -227,6 +231,21 @@ def test_of_many_traces_the_median_and_the_slowest() -> None:
     assert one is not None
     assert typical_texts(one) == ["10 µs, all in b"]
     assert typical_answers(store, []) is typical_answers(store_of(*drawn("a 5-?"))) is None
+
+
+def test_what_comes_while_it_is_asked_is_left_out() -> None:
+    """What is found out of spans without an end may be of later ones, also of an earlier root."""
+    data = Growing(*drawn("a 10-30\n  b 15-?"), *drawn("c 0-90", 2))
+
+    def unended() -> dict[int, Unended]:
+        data.add(*drawn("d 0-?", 1), *drawn("e 0-?", 3))
+        rows = [row for row in range(len(data.store.spans)) if data.store.spans.end_ns[row] == NO_TIME]
+        return {row: Unended(Fate.LOST, "its process has ended", seen_ns=EPOCH_NS + 20_000) for row in rows}
+
+    data.store.ask_lives = cast("Any", lambda _: SimpleNamespace(unended=unended, known_until=dict))
+    answers = typical_answers(data.store)
+    assert answers is not None
+    assert answers.traces + answers.without_end == 2
 
 
 def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:

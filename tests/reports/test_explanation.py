@@ -1174,6 +1174,13 @@ def test_a_queue_before_a_replica_that_had_begun_nothing(tmp_path: Path, *, is_f
     (tmp_path / "cart_replica_b2_tracing.json").write_bytes(file_of([lost]))
     (said, *_) = (text for text in texts(explained(str(tmp_path), "--by", "serve"), "time") if "3 requests" in text)
     assert (f"at most 14.0 ms {early}" in said) is is_first
+    # It may have, until it was seen to run last.
+    store = load_store(str(tmp_path))
+    (row,) = (row for row in range(len(store.spans)) if store.spans.end_ns[row] == NO_TIME)
+    for seen_ns, is_early in ((EPOCH_NS + 1_000, is_first), (EPOCH_NS + 8_000_000, False)):
+        over = {row: Unended(Fate.LOST, "its process has ended", seen_ns=seen_ns)}
+        said = " ".join(statement.text for statement in explanation(store, by="serve", unended=over).rows)
+        assert (early in said) is is_early
     # Not while another one of its deployment handled some.
     other = build.span("replica_handle_request Cart other", trace=7, span=3, start=3_000, duration=6_000)
     (tmp_path / "cart_replica_b2_tracing.json").write_bytes(file_of([other]))

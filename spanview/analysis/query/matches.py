@@ -286,10 +286,11 @@ def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], 
         return copy_of(table.error_count)[indices], all_of_them, all_of_them
     of_traces = column == "trace.duration"
     times = table if of_traces else spans
-    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns).copy()
+    starts = copy_of(times.start_ns)[indices]
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
-    known = QueryFacts().known_until(store)
+    # What it names is there when the ends are looked at.
+    known, ends = QueryFacts().known_until(store), copy_of(times.end_ns).copy()
     for index, ns in (known.traces if of_traces else known.rows).items():
         ends[index] = max(ends[index], ns)
     ends = ends[indices]

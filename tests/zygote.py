@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_AT_ONCE: Final = 65536
+_PIPE_BYTES: Final = 16384
+"""So many bytes a pipe holds everywhere, though nobody reads them."""
 IMPORTED: Final = (
     *("argparse", "difflib", "psutil", "numpy", "orjson", "re2", "watchfiles"),
     *(f"spanview.commands.{name}" for name in ("check", "completion", "diff", "export", "spans", "stats", "tree")),
@@ -176,9 +178,12 @@ def run(
     with ThreadPoolExecutor(2) as beside:
         if isinstance(given, bytes):
             reader, writer = os.pipe()
+            fed = beside.submit(_feed, writer, given)
+            if len(given) <= _PIPE_BYTES:
+                # It is there when the call begins, however busy the machine is.
+                fed.result()
             process = Forked(words, reader, folder, environment)
             os.close(reader)
-            beside.submit(_feed, writer, given)
         else:
             process = Forked(words, given.fileno(), folder, environment)
         assert process.stdout is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from builders import Builder
@@ -19,6 +20,7 @@ from quick.test_same import contents
 from records import whole
 from seeds import seeds
 from spanview.cli import main
+from spanview.index.state import columns_of
 from spanview.index.store import Store
 from spanview.model.times import NO_TIME
 from spanview.quick.proof import prove
@@ -93,6 +95,7 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path, monkeypatch: p
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
     assert [second.intake._first_row(*pair) for pair in ids] == [first.intake._first_row(*pair) for pair in ids]
     assert contents(copy.copy(second)) == contents(first)
+    assert all(np.asarray(column).flags.aligned for column in columns_of(second.intake))
     # What is changed in one that is open is changed there alone.
     second.spans.warnings[0] ^= 1
     third, was_read = _load(folder)
@@ -234,6 +237,20 @@ def test_damaged_index(seed: int, tmp_path: Path, cache: Path) -> None:
     assert was_read
     assert contents(store) == expected
     assert not _load(folder)[1]
+
+
+@pytest.mark.parametrize("from_end", [1, 100, 1_000])
+def test_damaged_columns(from_end: int, tmp_path: Path, cache: Path) -> None:
+    """A column of which a single bit is another one isn't taken, though its numbers would go together."""
+    folder = _spans(tmp_path)
+    expected = contents(_load(folder)[0])
+    (path,) = cache.iterdir()
+    data = bytearray(path.read_bytes())
+    data[-from_end] ^= 1
+    path.write_bytes(data)
+    store, was_read = _load(folder)
+    assert was_read
+    assert contents(store) == expected
 
 
 @pytest.mark.parametrize("how", [{"cap": 400}, {"follow": True}, {"decodes_all": True}, {"quick_from": 1 << 40}])

@@ -102,6 +102,16 @@ def test_full_disk_loses_details_and_says_so() -> None:
     assert 200 <= outcome["kept"] < 1000
 
 
+def test_a_damaged_block_is_none(spool: Spool) -> None:
+    """What a disk gives back in another way isn't shown; what is in other blocks is."""
+    pieces = [bytes([number]) * 200_000 for number in (1, 2, 3)]
+    for number, piece in enumerate(pieces):
+        spool.write(0, 200_000 * number, piece)
+    assert spool._file is not None
+    os.pwrite(spool._file.fileno(), b"no frame", 0)
+    assert [spool.read(0, 200_000 * number, 200_000) for number in range(3)] == [None, *pieces[1:]]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX only")
 def test_forked_processes_read_at_once(spool: Spool) -> None:
     """Processes that read side by side don't move each other's place in the temporary file."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PER_SECOND: Final = 5.0
 _PATIENCE_S: Final = 20.0
+OWN_FOLDER_EACH: Final = 5
+"""One in so many writers has a folder of its own."""
 WRITTEN, SHOWN = range(2)
 
 
@@ -73,15 +75,15 @@ class _Writer:
         self._dice = random.Random(number)
         self._build = Builder()
         self._written = 0
-        # Some have a folder of their own.
-        self._path = folder / str(number) / "1.json" if number % 5 == 0 else folder / f"{number}.json"
+        self._has_folder = number % OWN_FOLDER_EACH == 0
+        self._path = folder / str(number) / "1.json" if self._has_folder else folder / f"{number}.json"
         self._path.parent.mkdir(exist_ok=True)
         self._file = self._path.open("ab", buffering=0)
 
     def run(self) -> None:
         """Write until it is over."""
         ways = [self._rotate, self._remove, self._cut, self._open_anew, self._halve, self._halve]
-        if self._number % 5 == 0:
+        if self._has_folder:
             ways.append(self._remove_folder)
         while not self._counts.is_over:
             time.sleep(self._dice.expovariate(_PER_SECOND))

@@ -4,12 +4,13 @@ record    {"name": "f", … "attributes": {"task": "ab12", "x": true}, "events":
 template  {"name": "~", … "attributes": {"task": "~~~~", "x": true}, "events": [], "links": [], …}      ~ is a gap
 object    "span_id":"~", … "attributes":{"task":"~~~~","x":true},"events":[],"links":[],…              of all of them
 
-Why an object made so is to the byte what the plain writer makes: that writer's text of the sample is what the columns
-hold and then, from the status on, the sample without white space (with a trace state, a scope and a file put in), or
-there is no template. Another record of the template has the same bytes but for its gaps, and in these, ids, times and
-name as the columns say, or texts of printable ASCII without `"` and `\`, integers of up to 15 digits, and times.
-Such values decode and encode to themselves everywhere but under the keys in `_FIXED`, which have no gaps; so
-its object is the sample's with its own values.
+Where a value stands in the object is found out: the sample is told again with another one in its place. If that changes
+just as many bytes there, at one place, the value gets a gap; all else is a part of the template.
+
+Why an object made so is to the byte what the plain writer makes: another record of the template has the same bytes but
+for its gaps, and in these, ids, times and name as the columns say, or texts of printable ASCII without `"` and `\`,
+integers of up to 15 digits, and times. Such values decode and encode to themselves everywhere but under keys that have
+no gaps (`_FIXED_OF_SDK`, all but `_COPIED_OF_OTLP`); so its object is the sample's with its own values.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-import orjson
 
+from spanview.formats.decoder import decode_span
+from spanview.formats.usual import NOWHERE
 from spanview.index.gather import Template
 from spanview.index.known_records import parts_around_names
 from spanview.model.times import format_time, parse_time
 from spanview.quick import times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
@@ -37,24 +39,27 @@ PLAIN: Final = rb"[ !#-\[\]-~]"
 TRACE_ID_DIGITS: Final = 32
 SPAN_ID_DIGITS: Final = 16
 _TOKEN: Final = re.compile(
-    rb'(?P<key>"[^"\\]*": )(?:"(?P<text>' + PLAIN + rb'+)"|-?(?P<number>[1-9][0-9]{0,14})(?=[,\s}]))'
-    rb'|(?P<other>"(?:[^"\\]|\\.)*+"|[^\s"]+)',
+    rb'"(?P<key>[^"\\]*)": ?(?:"(?P<text>' + PLAIN + rb'+)"|-?(?P<number>[1-9][0-9]{0,14})(?=[,\s}]))'
+    rb'|"(?:[^"\\]|\\.)*+"|[^\s"]+',
     re.DOTALL,
 )
-"""`"key": "plain text"`, `"key": 12`, and all else but white space: `"a\\"b"`, `},`, `1.5`."""
-_FIXED: Final = frozenset(
-    b'"%b": ' % key for key in (b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description")
+"""`"key": "plain text"`, `"key":12`, and all else but white space: `"a\\"b"`, `},`, `1.5`."""
+_NUMBER: Final = re.compile(rb"[1-9][0-9]{0,14}")
+_OF_SDK, _OF_OTLP = re.compile(rb'\{\s*"name": '), re.compile(rb'\{"resourceSpans":')
+"""How records begin."""
+_FIXED_OF_SDK: Final = frozenset(
+    (b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description")
 )
 """Keys whose values may be written in another way than they are read."""
-_TIME_KEY: Final = b'"timestamp": '
+_COPIED_OF_OTLP: Final = frozenset((b"stringValue", b"intValue"))
+"""Keys whose values are written as they are read, if they are texts, or integers."""
+_TIME_KEY: Final = b"timestamp"
 _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
 """`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
-_STATUS, _CODE = b'"status_code"', b'"code"'
-"""The key of a status, in a record and in an object."""
-_LINKS: Final = b'"links":[],'
-_TRACE_STATE: Final = b'"trace_state":{},'
-_SOURCE: Final = b',"scope":null,"source":{"file":'
+_FIELDS: Final = ("name", "trace_id", "span_id", "parent_id", "start_ns", "end_ns")
+"""What the columns have of a record."""
+_OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
 _QUOTE, _BACKSLASH, _BLANK, _LAST_PLAIN, _ZERO = b'"\\ ~0'
 
 
@@ -96,7 +101,7 @@ class RecordTemplate:
 
     record: Template
     fields: tuple[tuple[int, int], ...]
-    """Of name, trace id, span id, parent id, start and end: places in the record, and widths; 0 for no parent."""
+    """Of name, trace id, span id, parent id, start and end: places in the record, and widths; 0 for what is empty."""
     targets: tuple[int, ...]
     """Of span id, parent id, name, start and end: places in `first`."""
     first: bytes
@@ -108,8 +113,7 @@ class RecordTemplate:
 
     def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags]:
         """Return the records at some places, and which of them have the literals and nothing unusual in the gaps."""
-        rows, literal = self.record.take(buffer, places)
-        fits = np.ones(len(rows), np.bool_) if literal is None else literal
+        rows, fits = self.record.take(buffer, places)
         for unusual in (gap.unusual(rows) for gap in self.gaps):
             if unusual is not None:
                 fits &= ~unusual
@@ -122,8 +126,10 @@ class Sample(NamedTuple):
     record: bytes
     kind: int
     status: int
-    has_parent: bool
-    name: bytes
+    fields: tuple[bytes, ...]
+    """Name, trace id, span id, parent id, start and end, as its object has them; nothing for no parent."""
+    nanoseconds: tuple[bytes, bytes]
+    """Start and end, as OTLP has them."""
     duration: bytes
     own: bytes
     """Its self time, in digits as the duration and the offset."""
@@ -131,51 +137,89 @@ class Sample(NamedTuple):
     """Its file's, as JSON."""
     offset: bytes
     text: bytes
+    tell: Callable[[bytes], bytes | None]
+    """Returns what the text would be with another record; None where that can't say all."""
+
+    def with_other(self, begin: int, end: int) -> bytes:
+        """Return the record with another value there."""
+        return self.record[:begin] + other_than(self.record[begin:end]) + self.record[end:]
+
+    def places_of_fields(self) -> list[tuple[int, int]] | None:
+        """Return where the record has the fields, and their widths; None where it hasn't each just once."""
+        span, known = decode_span(self.record, NOWHERE), {*self.fields, *self.nanoseconds}
+        places = [None if value else (0, 0) for value in self.fields]
+        for match in _TOKEN.finditer(self.record):
+            begin, end = match.span("text")
+            # The SDK has ids so.
+            begin += 2 if self.record.startswith(b"0x", max(begin, 0)) else 0
+            if self.record[begin:end] not in known or span is None:
+                continue
+            changed = decode_span(self.with_other(begin, end), NOWHERE)
+            fields = [
+                field
+                for field, name in enumerate(_FIELDS)
+                if changed is None or getattr(span, name) != getattr(changed, name)
+            ]
+            if fields and (len(fields) > 1 or places[fields[0]]):
+                return None
+            for field in fields:
+                places[field] = begin, end - begin
+        known_places = [place for place in places if place]
+        return known_places if len(known_places) == len(places) else None
+
+    def target_of(self, begin: int, end: int) -> int | None:
+        """Return where the text has a value of the record; None where it doesn't have it as it is, and once."""
+        value, text = self.record[begin:end], self.text
+        other, changed = other_than(value), self.tell(self.with_other(begin, end))
+        if changed is None or len(changed) != len(text):
+            return None
+        differs, expected = (
+            np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(another, np.uint8))
+            for one, another in ((text, changed), (value, other))
+        )
+        place = int(differs[0] - expected[0]) if len(differs) == len(expected) else -1
+        is_there = place >= 0 and text.startswith(value, place) and changed.startswith(other, place)
+        return place if is_there else None
+
+
+def other_than(value: bytes) -> bytes:
+    """Return a value of the same width with other digits; of a time another time of its day."""
+    first, last = (20, 26) if _is_time(value) else (10 if len(value) == times.NANOSECOND_DIGITS else 0, len(value))
+    return value[:first] + value[first:last].translate(_OTHER_DIGITS) + value[last:]
 
 
 def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     """Return the template of a sample, whose record differs in some bytes from others; None where it has none."""
-    record, text = sample.record, sample.text
-    layouts = parts_around_names(sample.kind, sample.status, has_parent=sample.has_parent)
-    one_line, indented, of_object = (_VALUE.split(_NAME.join(parts)) for parts in layouts)
-    of_record = indented if record[1:2] == b"\n" else one_line
-    ids = SPAN_ID_DIGITS, SPAN_ID_DIGITS if sample.has_parent else 0
-    name, both_times = len(sample.name), (times.WIDTH, times.WIDTH)
-    fields = [*_fields(of_record, (name, TRACE_ID_DIGITS, *ids, *both_times))]
-    targets = [*_fields(of_object, (*ids, name, *both_times))]
-    head_end = sum(fields[-1])
-    of_record[6] = of_record[6][: of_record[6].index(_STATUS) + len(_STATUS)]
-    places = *(position - len(literal) for literal, (position, _) in zip(of_record, fields, strict=False)), head_end
-    if not all(map(record.startswith, of_record, places)):
+    record, text, (name, _, span_id, parent_id, *both_times) = sample.record, sample.text, sample.fields
+    *_, of_object = parts_around_names(sample.kind, sample.status, has_parent=bool(parent_id))
+    literals, values = _VALUE.split(_NAME.join(of_object)), (span_id, parent_id, name, *both_times)
+    targets = [*_fields(literals, [*map(len, values)])]
+    before_own, before_offset = literals[6], literals[9]
+    first = sum(targets[-1]) + len(literals[5])
+    middle, end = sample.duration + before_own + sample.own, sample.path + before_offset + sample.offset
+    second, last = first + len(middle), text.rfind(end)
+    if text[first:second] != middle or last < second:
         return None
-    first_end = sum(targets[-1]) + len(of_object[5])
-    try:
-        squeezed, gaps = _squeezed(record, head_end + len(of_record[6]), differs)
-    except orjson.JSONDecodeError:
+    if any(text[place : place + width] != value for (place, width), value in zip(targets, values, strict=True)):
         return None
-    before_links, links, rest = squeezed.partition(_LINKS)
-    cut = len(before_links) + len(links)
-    status = of_object[7][: of_object[7].index(_CODE) + len(_CODE)]
-    second = b"".join((status, before_links, links, _TRACE_STATE, rest[:-1], _SOURCE))
-    before_own, before_offset = of_object[6], of_object[9]
-    last = text[text.rfind(before_offset) + len(before_offset) + len(sample.offset) :]
-    first = text[:first_end]
-    whole = first, sample.duration, before_own, sample.own, second, sample.path, before_offset, sample.offset, last
-    if not links or _LINKS in rest or b"".join(whole) != text:
+    fields = sample.places_of_fields()
+    if fields is None or not (_OF_SDK.match(record) or _OF_OTLP.match(record)):
         return None
-    moved = [
-        gap._replace(target=gap.target + len(status) + (len(_TRACE_STATE) if gap.target >= cut else 0)) for gap in gaps
+    gaps = [
+        gap._replace(target=gap.target - second)
+        for gap in _gaps(sample, differs, fields)
+        if second <= gap.target <= last - gap.width
     ]
     return RecordTemplate(
         Template(*_template_parts(record, fields, gaps)),
         tuple(fields),
         tuple(position for position, _ in targets),
-        first,
+        text[:first],
         before_own,
-        second,
+        text[second:last],
         before_offset,
-        last,
-        tuple(moved),
+        text[last + len(end) :],
+        tuple(gaps),
     )
 
 
@@ -188,30 +232,27 @@ def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[
         position += width
 
 
-def _squeezed(record: bytes, begin: int, differs: Flags) -> tuple[bytes, list[VaryingValue]]:
-    """Return a record from a position on without its white space, and the gaps, with their targets in that."""
-    kept, gaps = bytearray(), list[VaryingValue]()
-    for match in _TOKEN.finditer(record, begin):
-        key = match["key"]
-        if key is None:
-            other = match["other"]
-            # "\u00e9" is written as é.
-            kept += orjson.dumps(orjson.loads(other)) if b"\\" in other else other
+def _gaps(sample: Sample, differs: Flags, fields: Sequence[tuple[int, int]]) -> Iterator[VaryingValue]:
+    """Yield what gets a gap, with its targets in the whole text."""
+    is_of_otlp = _OF_OTLP.match(sample.record)
+    for match in _TOKEN.finditer(sample.record):
+        key, value = match["key"], match["text"] or match["number"]
+        if value is None or not (key in _COPIED_OF_OTLP if is_of_otlp else key not in _FIXED_OF_SDK):
             continue
-        kept += key[:-1]
-        value, end = match.end("key"), match.end()
-        is_number = match["text"] is None
-        start, stop = match.span("number" if is_number else "text")
-        is_time = key == _TIME_KEY
-        is_gap = key not in _FIXED and (is_time or bool(differs[start:stop].any()))
-        if is_gap and (not is_time or _is_time(match["text"])):
-            gaps.append(VaryingValue(start, stop - start, is_number, is_time, len(kept) + start - value))
-        kept += record[value:end]
-    return bytes(kept), gaps
+        begin, end = match.span("number" if match["text"] is None else "text")
+        is_time = key == _TIME_KEY and _is_time(value)
+        if not (is_time or differs[begin:end].any()) or any(begin <= place < end for place, _ in fields):
+            continue
+        target = sample.target_of(begin, end)
+        if target is None:
+            continue
+        is_text = match["text"] is not None and sample.text[target - 1 : target] == b'"'
+        if is_text or _NUMBER.fullmatch(value):
+            yield VaryingValue(begin, end - begin, not is_text, is_time, target)
 
 
-def _is_time(text: bytes | None) -> bool:
-    return text is not None and len(text) == times.WIDTH and format_time(parse_time(text.decode())) == text.decode()
+def _is_time(text: bytes) -> bool:
+    return len(text) == times.WIDTH and format_time(parse_time(text.decode())) == text.decode()
 
 
 def _template_parts(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from spanview.exports.alike_records import SPAN_ID_DIGITS
+from spanview.exports.alike_records import SPAN_ID_DIGITS, other_than
 from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
 from spanview.formats.tags import NS_PER_MICROSECOND, ignore_loss
 from spanview.index.gather import rows_at
@@ -41,7 +41,6 @@ Tell: TypeAlias = "Callable[[Span, Callable[[str], None]], tuple[bytes, Any] | N
 
 _MAX_PROCESSES: Final = 16_384
 """Processes that are remembered, each once for a template; spans of others are read one by one."""
-_OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
 _START_US, _DURATION_US = 1_357_924_680_135_790, 97_531_864_208
 _START, _DURATION, _END = (b"%d" % us for us in (_START_US, _DURATION_US, _START_US + _DURATION_US))
 _TIMES: Final = re.compile(b"|".join((_START, _DURATION, _END)))
@@ -136,6 +135,7 @@ class AlikeSpans:
         if head.told.cuts:
             # Others are written in other ways.
             fits = (batch.start_ns >= max(1, self._since_ns)) & (batch.end_ns > batch.start_ns)
+            fits &= ~(batch.start_is_fine | batch.end_is_fine)
             chosen = chosen[(fits & (batch.trace_ids[:, :SPAN_ID_DIGITS] != ord("0")).any(axis=1))[chosen]]
         parts, places = self._written(batch, head, number, chosen), batch.places[chosen]
         in_gaps = [rows_at(self._alike.records, places + gap.position, gap.width) for gap in head.of_process]
@@ -144,21 +144,14 @@ class AlikeSpans:
         for index, part, key, source, *of_columns in zip(chosen.tolist(), parts, keys, *columns, strict=False):
             process = self._processes.get((number, source, key))
             if process is None:
-                process = self._process(batch, index, (number, source, key))
+                process = self._process(batch, index, head, (number, source, key))
             if process is not None:
                 found[index] = part, process, *of_columns
 
     def _written(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> list[bytes]:
         """Return what is written of spans that have a template; nothing where a value isn't written as it is."""
         text, cuts, has_end, _ = head.told
-        texts, places = np.empty((len(chosen), len(text)), np.uint8), batch.places[chosen]
-        texts[:] = np.frombuffer(text, np.uint8)
-        fields = self._alike.fields(batch, chosen, self._alike.templates[number])
-        for at, target in head.fields:
-            texts[:, target : target + fields[at].shape[1]] = fields[at]
-        for gap, target in head.gaps:
-            texts[:, target : target + gap.width] = rows_at(self._alike.records, places + gap.position, gap.width)
-        data = texts.tobytes()
+        data = self._without_times(batch, head, number, chosen)
         if self._special and self._special in data:
             return []
         parts = [data[first : first + len(text)] for first in range(0, len(data), len(text))]
@@ -173,11 +166,25 @@ class AlikeSpans:
             for part, start, other in zip(parts, *times, strict=True)
         ]
 
-    def _process(self, batch: SpanBatch, index: int, key: tuple[int, int, bytes]) -> _Process | None:
-        """Return who has written a span, which is remembered."""
+    def _without_times(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> bytes:
+        """Return what is written of spans that have a template, one after the other."""
+        texts, places = np.empty((len(chosen), len(head.told.text)), np.uint8), batch.places[chosen]
+        texts[:] = np.frombuffer(head.told.text, np.uint8)
+        fields = self._alike.fields(batch, chosen, self._alike.templates[number])
+        for at, target in head.fields:
+            texts[:, target : target + fields[at].shape[1]] = fields[at]
+        for gap, target in head.gaps:
+            texts[:, target : target + gap.width] = rows_at(self._alike.records, places + gap.position, gap.width)
+        return texts.tobytes()
+
+    def _process(self, batch: SpanBatch, index: int, head: _Head, key: tuple[int, int, bytes]) -> _Process | None:
+        """Return who has written a span, which is remembered; None where that changes more than it does elsewhere."""
         if key not in self._processes and len(self._processes) < _MAX_PROCESSES:
             told = self._told(int(batch.rows[index]), self._record(batch, index))
-            self._processes[key] = None if told is None else told.process
+            is_as_elsewhere = told is not None and told.text == self._without_times(
+                batch, head, key[0], np.array([index])
+            )
+            self._processes[key] = told.process if told is not None and is_as_elsewhere else None
         return self._processes.get(key)
 
     def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
@@ -187,7 +194,7 @@ class AlikeSpans:
         head = _Head(told or _Told(b"", (), False, _Process(None, [])), [], [], [])
         for at, name in enumerate(_FIELDS):
             value = (getattr(span, name) or "").encode()
-            other = value.translate(_OTHER_DIGITS)
+            other = other_than(value)
             changed = self._told(row, record, **{name: other.decode()}) if value else told
             places = head.told.places(value, changed, other) if value else []
             if places is None or changed is None or changed.process != head.told.process:
@@ -196,16 +203,17 @@ class AlikeSpans:
         for gap in template.gaps:
             end = gap.position + gap.width
             value = record[gap.position : end]
-            other = value.translate(_OTHER_DIGITS)
+            other = other_than(value)
             changed_record = record[: gap.position] + other + record[end:]
-            attributes = self._store.span_in(row, changed_record).attributes
+            changed_span = self._store.span_in(row, changed_record)
+            attributes, is_of_resource = changed_span.attributes, changed_span.resource != span.resource
             is_looked_at = any(attributes.get(key) != span.attributes.get(key) for key in self._looked_at)
             changed = self._told(row, changed_record)
             places = head.told.places(value, changed, other)
             if is_looked_at or places is None or changed is None:
                 return None
             head.gaps.extend((gap, place) for place in places)
-            if changed.process != head.told.process:
+            if changed.process != head.told.process or (is_of_resource and not places):
                 head.of_process.append(gap)
             elif not places:
                 return None

@@ -8,6 +8,8 @@ shares          small ones, so that they end anywhere
 from __future__ import annotations
 
 import random
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -25,6 +27,10 @@ from spanview.exports.page.details import AlikeDetails, detail_blocks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.surroundings import Surroundings
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.formats.console.spans import span_of
+from spanview.formats.otlp.write import OtlpLines
+from spanview.formats.tags import ignore_loss
+from spanview.formats.usual import NOWHERE
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
 from spanview.model.span import Span
@@ -190,13 +196,49 @@ def alike(count: int, dice: random.Random) -> list[Document]:
     return spans
 
 
+_ODD_LINES: Final = (
+    (rb'"stringValue":"([a-z0-9]{4})"', rb'"bytesValue":"\1"'),
+    (rb'"intValue":"([0-9]+)"', rb'"intValue":\1'),
+    (rb'"intValue":"([0-9]{2})', rb'"intValue":"00'),
+    (rb'"intValue":"([0-9]{2})', rb'"intValue":"-1'),
+    (rb'"intValue":"([0-9]{2})', rb'"intValue":"1e'),
+    (rb'"intValue":"[0-9]+"', rb'"doubleValue":"77777"'),
+    (rb'"intValue":"([0-9]+)"', rb'"doubleValue":\1'),
+    (rb'"key":"(text|long)"', rb'"key":"text"'),
+    (rb'"key":"span.kind"', rb'"key":"ray.task1"'),
+    (rb'"name":"([fg])","kind"', rb'"name":"\1","name":"\1","kind"'),
+    (rb'"spanId":"0+', rb'"spanId":"AB'),
+    (rb'"stringValue":"abcd"', rb'"stringValue":"\\u0061"'),
+    (rb',"kind":', rb',"flags":256,"kind":'),
+)
+"""What a line of OTLP may have instead of what most have."""
+
+
+def lines_of_otlp(documents: Sequence[Document], dice: random.Random) -> bytes:
+    """Return spans of the SDK as lines of OTLP, some of them odd, or in another order."""
+    lines, more_ns = [], dice.choice(((0,), (0, 1_000, 7), (7,)))
+    odd = dice.sample(_ODD_LINES, 2)
+    for document in documents:
+        span = span_of(document, NOWHERE)
+        start, end = ((time or 0) + dice.choice(more_ns) for time in (span.start_ns, span.end_ns))
+        (line,) = OtlpLines(ignore_loss).of([replace(span, start_ns=start, end_ns=end)])
+        if dice.random() < 0.2:
+            line = re.sub(*dice.choice(odd), line)
+        lines.append(line)
+    return b"".join(lines)
+
+
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("indent", [None, 4])
+@pytest.mark.parametrize("layout", [None, 4, "otlp"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_of_all_kinds(seed: int, layout: int | str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that differ in single values only, of which some are written in another way than they are read."""
     dice = random.Random(seed)
-    files = {name: file_of(alike(120, dice), indent=indent) for name in ("a", 'b"', "c" * 300)}
+    names = ("a", 'b"', "c" * 300)
+    if isinstance(layout, str):
+        files = {name: lines_of_otlp(alike(120, dice), dice) for name in names}
+    else:
+        files = {name: file_of(alike(120, dice), indent=layout) for name in names}
     reader = MemoryReader()
     store = store_of_files(files, reader=reader)
     one_by_one, at_once = both_ways(store, monkeypatch)
@@ -215,6 +257,41 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
     assert at_once == one_by_one
     details, details_at_once = details_both_ways(store, store.rows_in_order())
     assert details_at_once == details
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("usual", "odd"),
+    [
+        (rb'"intValue":"\2"', rb'"intValue":"00777"'),
+        (rb'"intValue":"\2"', rb'"intValue":"-7777"'),
+        (rb'"intValue":"\2"', rb'"intValue":"1e007"'),
+        (rb'"intValue":"\2"', rb'"bytesValue":"AQI="'),
+        (rb'"intValue":\2', rb'"intValue":7.777'),
+        (rb'"doubleValue":"\2"', rb'"doubleValue":"1e007"'),
+        (rb'"bytesValue":"AQ\1="', rb'"bytesValue":"A===="'),
+        (rb'"bytesValue":"AQ\1="', rb'"bytesValue":"AQIDB"'),
+        (rb'"stringValue":"\2"', rb'"stringValue":"\\u00"'),
+        (rb'"boolValue":true},"\2":{"key":"a"', rb'"boolValue":null},"00000":{"key":"a"'),
+    ],
+)
+def test_odd_values_among_usual_ones(usual: bytes, odd: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of OTLP differs from many in a value that is none, or is written in another way than it is read."""
+    lines = []
+    for number in range(60):
+        (line,) = OtlpLines(ignore_loss).of([span_of(Builder().span(span=1 + number, attributes={"a": 7}), NOWHERE)])
+        digits = b"%d" % (10_000 + 137 * number)
+        lines.append(
+            line.replace(
+                b'"intValue":"7"',
+                odd if number % 9 == 5 else usual.replace(b"\\1", digits[-2:]).replace(b"\\2", digits),
+            )
+        )
+    store = store_of_files({"a": b"".join(lines)})
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
     foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
     assert foreign_at_once == foreign
 

@@ -57,6 +57,8 @@ _TIME_KEY: Final = b"timestamp"
 _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
 """`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
+WITH_GAPS: Final = 2
+"""The index of the literal of objects that has their attributes, and all behind them up to the path."""
 _FIELDS: Final = ("name", "trace_id", "span_id", "parent_id", "start_ns", "end_ns")
 """What the columns have of a record."""
 _OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
@@ -72,7 +74,7 @@ class VaryingValue(NamedTuple):
     is_number: bool
     is_time: bool
     target: int
-    """In `RecordTemplate.second`."""
+    """In the literal `WITH_GAPS`."""
 
     def unusual(self, rows: Bytes) -> Flags | None:
         """Return which records have something else in the gap, None for no record."""
@@ -93,22 +95,15 @@ class VaryingValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordTemplate:
-    """What records of one width have in common, and their objects.
-
-    The object is `first`, the duration, `before_own`, the self time, `second`, the path of the file, `before_offset`,
-    the offset, `third`.
-    """
+    """What records of one width have in common, and their objects."""
 
     record: Template
     fields: tuple[tuple[int, int], ...]
     """Of name, trace id, span id, parent id, start and end: places in the record, and widths; 0 for what is empty."""
+    literals: tuple[bytes, ...]
+    """The parts of the object, between which are `Sample.between`."""
     targets: tuple[int, ...]
-    """Of span id, parent id, name, start and end: places in `first`."""
-    first: bytes
-    before_own: bytes
-    second: bytes
-    before_offset: bytes
-    third: bytes
+    """Of span id, parent id, name, start and end: places in the first of them."""
     gaps: tuple[VaryingValue, ...]
 
     def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags]:
@@ -130,12 +125,8 @@ class Sample(NamedTuple):
     """Name, trace id, span id, parent id, start and end, as its object has them; nothing for no parent."""
     nanoseconds: tuple[bytes, bytes]
     """Start and end, as OTLP has them."""
-    duration: bytes
-    own: bytes
-    """Its self time, in digits as the duration and the offset."""
-    path: bytes
-    """Its file's, as JSON."""
-    offset: bytes
+    between: tuple[bytes, ...]
+    """Duration, self time, path of the file, offset and length."""
     text: bytes
     tell: Callable[[bytes], bytes | None]
     """Returns what the text would be with another record; None where that can't say all."""
@@ -192,11 +183,12 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     """Return the template of a sample, whose record differs in some bytes from others; None where it has none."""
     record, text, (name, _, span_id, parent_id, *both_times) = sample.record, sample.text, sample.fields
     *_, of_object = parts_around_names(sample.kind, sample.status, has_parent=bool(parent_id))
-    literals, values = _VALUE.split(_NAME.join(of_object)), (span_id, parent_id, name, *both_times)
-    targets = [*_fields(literals, [*map(len, values)])]
-    before_own, before_offset = literals[6], literals[9]
-    first = sum(targets[-1]) + len(literals[5])
-    middle, end = sample.duration + before_own + sample.own, sample.path + before_offset + sample.offset
+    parts, values = _VALUE.split(_NAME.join(of_object)), (span_id, parent_id, name, *both_times)
+    targets = [*_fields(parts, [*map(len, values)])]
+    duration, own, path, offset, length = sample.between
+    first = sum(targets[-1]) + len(parts[5])
+    middle = b"".join((duration, parts[6], own))
+    end = b"".join((path, parts[9], offset, parts[10], length))
     second, last = first + len(middle), text.rfind(end)
     if text[first:second] != middle or last < second:
         return None
@@ -213,12 +205,8 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     return RecordTemplate(
         Template(*_template_parts(record, fields, gaps)),
         tuple(fields),
+        (text[:first], parts[6], text[second:last], parts[9], parts[10], text[last + len(end) :]),
         tuple(position for position, _ in targets),
-        text[:first],
-        before_own,
-        text[second:last],
-        before_offset,
-        text[last + len(end) :],
         tuple(gaps),
     )
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -41,10 +42,21 @@ Tell: TypeAlias = "Callable[[Span, Callable[[str], None]], tuple[bytes, Any] | N
 
 _MAX_PROCESSES: Final = 16_384
 """Processes that are remembered, each once for a template; spans of others are read one by one."""
-_START_US, _DURATION_US = 1_357_924_680_135_790, 97_531_864_208
-_START, _DURATION, _END = (b"%d" % us for us in (_START_US, _DURATION_US, _START_US + _DURATION_US))
-_TIMES: Final = re.compile(b"|".join((_START, _DURATION, _END)))
-"""Times that are looked for in a text."""
+_START_NS, _END_NS = 1_357_924_680_135_790_000, 1_358_022_211_999_998_000
+"""Times that are looked for in a text, counted from where a format counts them from."""
+_FINE_START_NS, _FINE_END_NS = 246, 913
+"""What is added to them where those of a span aren't whole microseconds."""
+_STARTS: Final = ("nanosecond start", "fine start", "start")
+_FORMS: Final = {
+    _STARTS[0]: b"%d",
+    "nanosecond end": b"%d",
+    _STARTS[1]: b"%d.%03d",
+    "fine duration": b"%d.%03d",
+    _STARTS[2]: b"%d",
+    "end": b"%d",
+    "duration": b"%d",
+}
+"""How formats write times, those first that another one may be a part of."""
 _FIELDS: Final = ("name", "trace_id", "span_id", "parent_id")
 
 
@@ -59,9 +71,8 @@ class _Told(NamedTuple):
     """What is written of a span, without its times."""
 
     text: bytes
-    cuts: tuple[int, ...]
-    """Where its start and its duration or its end were; empty where it has none."""
-    has_end: bool
+    cuts: tuple[tuple[str, int], ...]
+    """Of `_FORMS`, and where they were: its start, and its duration or its end; empty where it has none."""
     process: _Process
 
     def places(self, value: bytes, changed: _Told | None, other: bytes) -> list[int] | None:
@@ -113,11 +124,14 @@ class AlikeSpans:
         """Yield what is written of spans whose records are similar, and the others, and unusual ones, as they are."""
         none = [0] * len(rows)
         own = [0 if is_usual else None for is_usual in are_usual] or none
-        for chosen, batch, matches in self._alike.matched(rows, own, none):
+        for _, batch, matches in self._alike.matched(rows, own, none):
             found: list[AlikeSpan | None] = [None] * len(matches)
             for number in np.unique(matches[matches != NO_TEMPLATE]).tolist():
                 self._find(batch, number, np.flatnonzero(matches == number), found)
-            others = spans_at(self._store, [row for row, span in zip(rows[chosen], found, strict=True) if span is None])
+            left = [index for index, span in enumerate(found) if span is None]
+            others = self._alike.apart(batch, np.array(left, np.int64))
+            if others is None:
+                others = spans_at(self._store, batch.rows[left].tolist())
             for span in found:
                 if span is None:
                     yield next(others)
@@ -135,7 +149,8 @@ class AlikeSpans:
         if head.told.cuts:
             # Others are written in other ways.
             fits = (batch.start_ns >= max(1, self._since_ns)) & (batch.end_ns > batch.start_ns)
-            fits &= ~(batch.start_is_fine | batch.end_is_fine)
+            is_fine = (batch.end_ns - batch.start_ns) % NS_PER_MICROSECOND != 0
+            fits &= is_fine == (batch.start_is_fine | batch.end_is_fine)
             chosen = chosen[(fits & (batch.trace_ids[:, :SPAN_ID_DIGITS] != ord("0")).any(axis=1))[chosen]]
         parts, places = self._written(batch, head, number, chosen), batch.places[chosen]
         in_gaps = [rows_at(self._alike.records, places + gap.position, gap.width) for gap in head.of_process]
@@ -150,20 +165,22 @@ class AlikeSpans:
 
     def _written(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> list[bytes]:
         """Return what is written of spans that have a template; nothing where a value isn't written as it is."""
-        text, cuts, has_end, _ = head.told
+        text, cuts, _ = head.told
         data = self._without_times(batch, head, number, chosen)
         if self._special and self._special in data:
             return []
         parts = [data[first : first + len(text)] for first in range(0, len(data), len(text))]
         if not cuts:
             return parts
-        starts, ends = (column[chosen] // NS_PER_MICROSECOND for column in (batch.start_ns, batch.end_ns))
-        since = self._since_ns // NS_PER_MICROSECOND
-        times = (starts - since).tolist(), (ends - (since if has_end else starts)).tolist()
-        first, second = cuts
+        values = _values_of(batch.start_ns[chosen], batch.end_ns[chosen], self._since_ns)
+        (of_start, first), (of_other, second) = cuts
+        pattern = b"%b".join((b"", _FORMS[of_start], _FORMS[of_other], b""))
+        starts, others = (
+            zip(*(column.tolist() for column in values[form]), strict=True) for form in (of_start, of_other)
+        )
         return [
-            b"%b%d%b%d%b" % (part[:first], start, part[first:second], other, part[second:])
-            for part, start, other in zip(parts, *times, strict=True)
+            pattern % (part[:first], *start, part[first:second], *other, part[second:])
+            for part, start, other in zip(parts, starts, others, strict=True)
         ]
 
     def _without_times(self, batch: SpanBatch, head: _Head, number: int, chosen: Places) -> bytes:
@@ -180,22 +197,25 @@ class AlikeSpans:
     def _process(self, batch: SpanBatch, index: int, head: _Head, key: tuple[int, int, bytes]) -> _Process | None:
         """Return who has written a span, which is remembered; None where that changes more than it does elsewhere."""
         if key not in self._processes and len(self._processes) < _MAX_PROCESSES:
-            told = self._told(int(batch.rows[index]), self._record(batch, index))
-            is_as_elsewhere = told is not None and told.text == self._without_times(
-                batch, head, key[0], np.array([index])
-            )
-            self._processes[key] = told.process if told is not None and is_as_elsewhere else None
+            told = self._told(int(batch.rows[index]), self._alike.record(batch, index) or b"", _fine_of(batch, index))
+            is_alike = told and told.text == self._without_times(batch, head, key[0], np.array([index]))
+            self._processes[key] = told.process if told and is_alike else None
         return self._processes.get(key)
 
     def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
         """Return what spans of a template have in common, None where what is written may differ in anything else."""
-        row, record, template = int(batch.rows[index]), self._record(batch, index), self._alike.templates[number]
-        span, told = self._store.span_in(row, record), self._told(row, record)
-        head = _Head(told or _Told(b"", (), False, _Process(None, [])), [], [], [])
+        row, record, template = (
+            int(batch.rows[index]),
+            self._alike.record(batch, index) or b"",
+            self._alike.templates[number],
+        )
+        fine = _fine_of(batch, index)
+        span, told = self._store.span_in(row, record), self._told(row, record, fine)
+        head = _Head(told or _Told(b"", (), _Process(None, [])), [], [], [])
         for at, name in enumerate(_FIELDS):
             value = (getattr(span, name) or "").encode()
             other = other_than(value)
-            changed = self._told(row, record, **{name: other.decode()}) if value else told
+            changed = self._told(row, record, fine, **{name: other.decode()}) if value else told
             places = head.told.places(value, changed, other) if value else []
             if places is None or changed is None or changed.process != head.told.process:
                 return None
@@ -205,34 +225,58 @@ class AlikeSpans:
             value = record[gap.position : end]
             other = other_than(value)
             changed_record = record[: gap.position] + other + record[end:]
-            changed_span = self._store.span_in(row, changed_record)
-            attributes, is_of_resource = changed_span.attributes, changed_span.resource != span.resource
+            attributes = self._store.span_in(row, changed_record).attributes
             is_looked_at = any(attributes.get(key) != span.attributes.get(key) for key in self._looked_at)
-            changed = self._told(row, changed_record)
+            changed = self._told(row, changed_record, fine)
             places = head.told.places(value, changed, other)
             if is_looked_at or places is None or changed is None:
                 return None
             head.gaps.extend((gap, place) for place in places)
-            if changed.process != head.told.process or (is_of_resource and not places):
+            # What isn't written may still be, with a value of another kind.
+            if changed.process != head.told.process or not places:
                 head.of_process.append(gap)
-            elif not places:
-                return None
         return head
 
-    def _told(self, row: int, record: bytes, **fields: str) -> _Told | None:
+    def _told(self, row: int, record: bytes, fine: tuple[int, int], **fields: str) -> _Told | None:
         """Return what is written of a span if this is its record, with times that can be found."""
-        start_ns = self._since_ns + _START_US * NS_PER_MICROSECOND
-        times = {"start_ns": start_ns, "end_ns": start_ns + _DURATION_US * NS_PER_MICROSECOND}
+        start, end = (self._since_ns + ns + more for ns, more in zip((_START_NS, _END_NS), fine, strict=True))
         span, losses = self._store.span_in(row, record), list[str]()
-        told = self._tell(replace(span, **times, **fields), losses.append)  # type: ignore[arg-type]
+        told = self._tell(replace(span, start_ns=start, end_ns=end, **fields), losses.append)  # type: ignore[arg-type]
         if told is None:
             return None
         text, process = told
-        found, parts = _TIMES.findall(text), _TIMES.split(text)
-        cuts = tuple(accumulate(map(len, parts[:-1])))
-        if found not in ([], [_START, _DURATION], [_START, _END]):
+        matches = [*_times_in(start, end, self._since_ns).finditer(text)]
+        found = [[*_FORMS][(match.lastindex or 0) - 1] for match in matches]
+        if found and [form in _STARTS for form in found] != [True, False]:
             return None
-        return _Told(b"".join(parts), cuts, found[1:] == [_END], _Process(process, losses))
+        bounds = [0, *chain.from_iterable(match.span() for match in matches), len(text)]
+        parts = [text[first:last] for first, last in zip(bounds[::2], bounds[1::2], strict=True)]
+        cuts = zip(found, accumulate(map(len, parts[:-1])), strict=True)
+        return _Told(b"".join(parts), tuple(cuts), _Process(process, losses))
 
-    def _record(self, batch: SpanBatch, index: int) -> bytes:
-        return rows_at(self._alike.records, batch.places[[index]], int(batch.length[index])).tobytes()
+
+def _fine_of(batch: SpanBatch, index: int) -> tuple[int, int]:
+    """Return what is added to the start and the end of a span that is told for others."""
+    return _FINE_START_NS * int(batch.start_is_fine[index]), _FINE_END_NS * int(batch.end_is_fine[index])
+
+
+def _values_of(start: Any, end: Any, since: int) -> dict[str, tuple[Any, ...]]:
+    """Return what is written of starts and ends in each of `_FORMS`."""
+    us, whole = NS_PER_MICROSECOND, since // NS_PER_MICROSECOND
+    values = (
+        (start,),
+        (end,),
+        ((start - since) // us, start % us),
+        ((end - start) // us, (end - start) % us),
+        (start // us - whole,),
+        (end // us - whole,),
+        (end // us - start // us,),
+    )
+    return dict(zip(_FORMS, values, strict=True))
+
+
+@lru_cache(8)
+def _times_in(start: int, end: int, since: int) -> re.Pattern[bytes]:
+    """Return what finds times in a text, with a group for each of `_FORMS`."""
+    values = _values_of(start, end, since)
+    return re.compile(b"|".join(b"(%b)" % re.escape(_FORMS[form] % values[form]) for form in _FORMS))

@@ -31,17 +31,17 @@ from spanview.exports.alike_records import (
     PLAIN,
     SPAN_ID_DIGITS,
     TRACE_ID_DIGITS,
+    WITH_GAPS,
     RecordTemplate,
     Sample,
     template_of,
 )
+from spanview.exports.shared_lines import NOT_THERE, SharedLines
 from spanview.exports.span_texts import SpanTexts
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.own.write import dumps_span, span_value
 from spanview.index.arrays import copy_of
 from spanview.index.gather import rows_at
 from spanview.model.codes import KIND_NAMES
-from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME, NS_PER_SECOND, format_time
 from spanview.quick.times import NANOSECOND_DIGITS
 from spanview.quick.times import WIDTH as TIME_WIDTH
@@ -54,12 +54,17 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
     from spanview.index.store import Store
+    from spanview.model.span import Span
 
 _MAX_BATCH_SPANS: Final = 32_768
 _MAX_BATCH_BYTES: Final = 24 * 1024 * 1024
 """Of the records of a batch, but for one that is longer."""
 _MAX_RECORD_BYTES: Final = 16 * 1024
 """Of a record that is looked at."""
+_MANY: Final = 4
+"""Where more than one span in so many is decoded, it costs less to decode all of its line."""
+_SHARED_BYTES: Final = 1024
+"""Of a record that shares a line with others, with what is around it, about."""
 _MAX_READ_BYTES: Final = 512 * 1024
 """Bytes that are read at once."""
 _MAX_GAP_BYTES: Final = 512
@@ -202,15 +207,18 @@ class SpanBatch:
         self.known_own, self.warned = own, np.array(warned, np.int64)
         self.places = np.full(len(rows), -1)
         """Where in the buffer the records are."""
+        self.around = np.full(len(rows), NOT_THERE)
+        """What is around them in their lines, if they share these, as numbers that `SharedLines` has given."""
         self.source, self.offset = column("source"), column("offset").astype(np.int64)
         self.length, self.name = column("length").astype(np.int64), column("name")
+        self.record_offset, self.record_length, self.width = self.offset, self.length, self.length
+        """Where in its file each record is, and its bytes; the last with what is around it in its line."""
         self.kind, self.status = column("kind"), column("status")
         traces, span_ids, parents, starts, ends = map(column, ("trace", "span_id", "parent_id", "start_ns", "end_ns"))
         self.has_parent = parents != 0
         self.alike: Flags = np.array([time is not None for time in own])
         """Which of them may have a template."""
         self.alike &= (column("warnings") == 0) & (span_ids != 0) & (self.kind < len(KIND_NAMES))
-        self.alike &= (self.length > 0) & (self.length <= _MAX_RECORD_BYTES)
         self.alike &= (starts != NO_TIME) & (starts <= ends)
         ids = copy_of(table.id_high)[traces], copy_of(table.id_low)[traces], span_ids, parents
         digits = hexlify(np.stack(ids, axis=1).astype(">u8").tobytes())
@@ -219,17 +227,40 @@ class SpanBatch:
         self.start_ns, self.end_ns = (np.where(self.alike, times, 0) for times in (starts, ends))
         self.starts, self.start_is_fine = _time_rows(self.start_ns)
         self.ends, self.end_is_fine = _time_rows(self.end_ns)
-        self.durations, self.offsets = _decimals(self.end_ns - self.start_ns), _decimals(self.offset)
+        self.durations = _decimals(self.end_ns - self.start_ns)
         self.own = _decimals(np.array([time or 0 for time in own]))
 
     def keys(self, chosen: Places, name_widths: Places) -> Places:
         """Return a number for each of some similar spans; where it differs, no template fits both."""
-        keys = self.length[chosen]
+        keys = self.width[chosen]
         parts = ((name_widths[self.name[chosen]], 8), (self.kind[chosen], 3), (self.status[chosen], 2))
         flags = ((flag[chosen], 1) for flag in (self.has_parent, self.start_is_fine, self.end_is_fine))
         for values, bits in (*parts, *flags, (self.warned[chosen], 16)):
             keys = keys << bits | values
         return keys
+
+    def take_shared(self, lines: SharedLines) -> None:
+        """Take where records are that share lines with others; what is told of them is where their line is."""
+        shared = np.flatnonzero(self.length == 0)
+        records = lines.find(self.source[shared], self.offset[shared])
+        self.record_offset, self.record_length, self.width = (
+            column.copy() for column in (self.offset, self.length, self.length)
+        )
+        self.record_offset[shared], self.record_length[shared] = records.starts, records.ends - records.starts
+        self.offset[shared], self.length[shared] = records.line_starts, records.line_lengths
+        self.around[shared] = records.around
+        sizes = np.array([*(len(head) + len(tail) for head, tail in lines.around), 0])
+        self.width[shared] = self.record_length[shared] + sizes[records.around]
+
+    @cached_property
+    def offsets(self) -> _Texts:
+        """Where records are, or lines that several share."""
+        return _decimals(self.offset)
+
+    @cached_property
+    def lengths(self) -> _Texts:
+        """How long these are."""
+        return _decimals(self.length)
 
     @cached_property
     def nanoseconds(self) -> tuple[Bytes, Bytes]:
@@ -254,6 +285,7 @@ class AlikeTexts:
         self._names = _texts_of(names)
         self._are_plain = np.array([_NAME.fullmatch(name) is not None for name in names], np.bool_)
         self._paths = _texts_of([dumps_strict(source.path) for source in store.sources])
+        self._shared = SharedLines(store.intake.details)
         self._tries = self._written = 0
         # Used again for each batch, because new memory costs something.
         self.records: Bytes = np.empty(0, np.uint8)
@@ -281,11 +313,15 @@ class AlikeTexts:
         for chosen in self._batches(rows):
             batch = SpanBatch(self._store, rows[chosen], own[chosen], warned[chosen])
             batch.alike &= self._are_plain[batch.name]
+            if not batch.length.all():
+                batch.take_shared(self._shared)
+            batch.alike &= (batch.record_length > 0) & (batch.width <= _MAX_RECORD_BYTES)
             self._read(batch)
             yield chosen, batch, self._matched(batch)
 
     def _batches(self, rows: Sequence[int]) -> Iterable[slice]:
-        ends = np.cumsum(copy_of(self._store.spans.length)[np.array(rows, np.int64)], dtype=np.int64)
+        lengths = copy_of(self._store.spans.length)[np.array(rows, np.int64)]
+        ends = np.cumsum(np.where(lengths, lengths, _SHARED_BYTES), dtype=np.int64)
         first = 0
         while first < len(rows):
             most = (int(ends[first - 1]) if first else 0) + _MAX_BATCH_BYTES
@@ -294,16 +330,19 @@ class AlikeTexts:
             first = last
 
     def _read(self, batch: SpanBatch) -> None:
-        """Read the records of those that may be similar; what can't be read isn't."""
+        """Read the records of those that may be similar; what can't be read isn't.
+
+        Those that share a line get one of their own.
+        """
         # Rows come as files are read: what are neighbours in a file are neighbours here.
         chosen = np.flatnonzero(batch.alike)
         chosen = chosen[np.argsort(batch.rows[chosen])]
-        sources, starts = batch.source[chosen], batch.offset[chosen]
-        ends = starts + batch.length[chosen]
+        sources, starts = batch.source[chosen], batch.record_offset[chosen]
+        ends = starts + batch.record_length[chosen]
         gaps = starts[1:] - ends[:-1]
         far = (sources[1:] != sources[:-1]) | (gaps > _MAX_GAP_BYTES) | (gaps < 0)
         breaks = [0, *(np.flatnonzero(far) + 1).tolist(), len(chosen)]
-        room = int((ends - starts).sum() + _MAX_GAP_BYTES * len(chosen) + _MARGIN)
+        room = int((ends - starts + batch.width[chosen]).sum() + _MAX_GAP_BYTES * len(chosen) + _MARGIN)
         if len(self.records) < room:
             self.records = np.zeros(room, np.uint8)
         view, filled = self.records.data, 0
@@ -320,6 +359,13 @@ class AlikeTexts:
                     filled += size
                 index = stop
         batch.alike &= batch.places >= 0
+        for index in np.flatnonzero(batch.alike & (batch.around != NOT_THERE)).tolist():
+            place, length = int(batch.places[index]), int(batch.record_length[index])
+            head, tail = self._shared.around[batch.around[index]]
+            record = b"".join((head, view[place : place + length], tail))
+            view[filled : filled + len(record)] = record
+            batch.places[index] = filled
+            filled += len(record)
 
     def _matched(self, batch: SpanBatch) -> Places:
         """Return the number of each span's template, `NO_TEMPLATE` for none."""
@@ -344,12 +390,11 @@ class AlikeTexts:
             and self._tries <= _MAX_TRIES + self._written // _MAX_TRIES
         ):
             self._tries += 1
-            samples = rows_at(self.records, batch.places[left[:_MAX_SAMPLES]], int(batch.length[left[0]]))
+            samples = rows_at(self.records, batch.places[left[:_MAX_SAMPLES]], int(batch.width[left[0]]))
             first, differs = self._differs.setdefault(key, (samples[0], np.zeros(samples.shape[1], np.bool_)))
             differs |= (samples != first).any(axis=0)
             template = template_of(self._sample(batch, int(left[0]), samples[0].tobytes()), differs)
-            if template is None or self._losses:
-                self._losses.clear()
+            if template is None:
                 break
             numbers.insert(0, len(self.templates))
             self.templates.append(template)
@@ -373,19 +418,17 @@ class AlikeTexts:
                 *((time or "").encode() for time in times),
             ),
             (b"%d" % batch.start_ns[index], b"%d" % batch.end_ns[index]),
-            batch.durations.text(index),
-            batch.own.text(index),
-            self._paths.text(int(batch.source[index])),
-            batch.offsets.text(index),
-            self._sample_texts.of([row], [own], [warned])[0],
-            partial(self._told, row, own, Warnings(warned)),
+            tuple(texts.text(0) for texts in self._between(batch, slice(index, index + 1))),
+            self._told(row, own, warned, record) or b"",
+            partial(self._told, row, own, warned),
         )
 
-    def _told(self, row: int, own: int | None, warned: Warnings, record: bytes) -> bytes | None:
+    def _told(self, row: int, own: int | None, warned: int, record: bytes) -> bytes | None:
         """Return what the plain writer makes of a span if that is its record; None where JSON can't say all."""
-        losses = list[str]()
-        text = dumps_span(span_value(self._store.span_in(row, record), own, warned), losses.append)
-        return None if losses else text[1:-1]
+        text = self._sample_texts.of_span(self._store.span_in(row, record), own, warned)
+        are_lost = bool(self._losses)
+        self._losses.clear()
+        return None if are_lost else text
 
     def _take(self, batch: SpanBatch, number: int, left: Places, matches: Places) -> Places:
         """Note which spans have a template, and return the others."""
@@ -420,26 +463,25 @@ class AlikeTexts:
         unlike = np.flatnonzero(matches == NO_TEMPLATE)
         # Mostly there are none, and then nothing has to be chosen.
         alike: Places | slice = np.flatnonzero(matches != NO_TEMPLATE) if len(unlike) else slice(None)
-        durations, own, offsets = (texts[alike] for texts in (batch.durations, batch.own, batch.offsets))
-        paths = self._paths[batch.source[alike]]
+        between = self._between(batch, alike)
         numbers, matches = np.unique(matches[alike], return_inverse=True)
         templates = [self.templates[number] for number in numbers.tolist()]
 
         def of_templates(values: Sequence[int]) -> Places:
             return np.array(values, np.int64)[matches] if values else matches
 
-        first, before_own, second, before_offset, third = (
-            of_templates([len(getattr(template, name)) for template in templates])
-            for name in ("first", "before_own", "second", "before_offset", "third")
-        )
+        # Where each literal begins, and what comes behind it, counted from the beginning of its object.
+        literals: list[Places] = []
+        behind: list[Places] = []
+        size_of_alike = np.zeros(len(matches), np.int64)
+        for part in range(len(between) + 1):
+            literals.append(size_of_alike)
+            behind.append(size_of_alike + of_templates([len(template.literals[part]) for template in templates]))
+            size_of_alike = behind[-1] + between[part].widths if part < len(between) else behind[-1]
         texts = _texts_of(self._plain_texts(batch, unlike, plain))
-        before_owns = first + durations.widths
-        seconds = before_owns + before_own + own.widths
-        before_offsets = seconds + second + paths.widths
-        thirds = before_offsets + before_offset + offsets.widths
         widths = prefixes.widths.copy()
         widths[unlike] += texts.widths
-        widths[alike] += thirds + third
+        widths[alike] += size_of_alike
         ends = np.cumsum(widths)
         begins = ends - widths
         size = int(ends[-1])
@@ -450,11 +492,7 @@ class AlikeTexts:
         begins += prefixes.widths
         _put(text, begins[unlike], texts)
         begins = begins[alike]
-        before_owns, seconds, before_offsets, thirds = (
-            begins + starts for starts in (before_owns, seconds, before_offsets, thirds)
-        )
-        targets = begins, before_owns, seconds, before_offsets, thirds
-        self._put_templates(text, batch.places[alike], templates, matches, targets)
+        self._put_templates(text, batch.places[alike], templates, matches, [begins + starts for starts in literals])
         of_ids, of_parents, of_names, of_starts, of_ends = (
             begins + of_templates([template.targets[part] for template in templates]) for part in range(5)
         )
@@ -462,16 +500,19 @@ class AlikeTexts:
         _put_rows(text, of_ids, batch.span_ids[alike])
         _put_rows(text, of_parents[has_parent], batch.parent_ids[alike][has_parent])
         _put(text, of_names, self._names[batch.name[alike]])
-        for places, times, are_fine in (
-            (of_starts, batch.starts, batch.start_is_fine),
-            (of_ends, batch.ends, batch.end_is_fine),
-        ):
-            _put_times(text, places, times[alike], are_fine[alike])
-        _put(text, begins + first, durations)
-        _put(text, before_owns + before_own, own)
-        _put(text, seconds + second, paths)
-        _put(text, before_offsets + before_offset, offsets)
+        _put_times(text, of_starts, batch.starts[alike], batch.start_is_fine[alike])
+        _put_times(text, of_ends, batch.ends[alike], batch.end_is_fine[alike])
+        for starts, values in zip(behind, between, strict=False):
+            _put(text, begins + starts, values)
         return text
+
+    def _between(self, batch: SpanBatch, chosen: Places | slice) -> list[_Texts]:
+        """Return what some spans have as `Sample.between`."""
+        return [
+            *(texts[chosen] for texts in (batch.durations, batch.own)),
+            self._paths[batch.source[chosen]],
+            *(texts[chosen] for texts in (batch.offsets, batch.lengths)),
+        ]
 
     def _put_templates(
         self,
@@ -484,14 +525,31 @@ class AlikeTexts:
         """Put what templates have, and what records have in the gaps."""
         for number, template in enumerate(templates):
             chosen = np.flatnonzero(matches == number)
-            parts = template.first, template.before_own, template.second, template.before_offset, template.third
-            for places, part in zip(targets, parts, strict=True):
-                _put_rows(text, places[chosen], np.frombuffer(part, np.uint8).reshape(1, -1))
+            for places, literal in zip(targets, template.literals, strict=True):
+                _put_rows(text, places[chosen], np.frombuffer(literal, np.uint8).reshape(1, -1))
             for gap in template.gaps:
                 values = rows_at(self.records, records[chosen] + gap.position, gap.width)
-                _put_rows(text, targets[2][chosen] + gap.target, values)
+                _put_rows(text, targets[WITH_GAPS][chosen] + gap.target, values)
 
     def _plain_texts(self, batch: SpanBatch, unlike: Places, plain: SpanTexts) -> list[bytes]:
-        own = [batch.known_own[index] for index in unlike.tolist()]
-        batches = plain.in_batches(batch.rows[unlike].tolist(), own, batch.warned[unlike].tolist())
-        return [text for texts in batches for text in texts]
+        rows, own = batch.rows[unlike].tolist(), [batch.known_own[index] for index in unlike.tolist()]
+        warned = batch.warned[unlike].tolist()
+        if (spans := self.apart(batch, unlike)) is not None:
+            return [plain.of_span(*each) for each in zip(spans, own, warned, strict=True)]
+        return [text for texts in plain.in_batches(rows, own, warned) for text in texts]
+
+    def apart(self, batch: SpanBatch, chosen: Places) -> Iterator[Span] | None:
+        """Return few spans that share lines, each decoded from its own record; None where many or others are asked."""
+        if len(chosen) * _MANY > len(batch.rows) or not (batch.around[chosen] != NOT_THERE).any():
+            return None
+        rows = batch.rows[chosen].tolist()
+        records = (self.record(batch, index) for index in chosen.tolist())
+        return (
+            self._store.span(row) if record is None else self._store.span_in(row, record)
+            for row, record in zip(rows, records, strict=True)
+        )
+
+    def record(self, batch: SpanBatch, index: int) -> bytes | None:
+        """Return the record of a span of the batch that was read last, in a line of its own; None where it has none."""
+        place = int(batch.places[index])
+        return None if place < 0 else self.records[place : place + int(batch.width[index])].tobytes()

@@ -109,9 +109,13 @@ class SpanTexts:
             self._store, [row for row, text in zip(rows, texts, strict=True) if text is None], self._known
         )
         return [
-            dumps_span(span_value(next(others), own_time, Warnings(warned)), self._lose)[1:-1] if text is None else text
+            self.of_span(next(others), own_time, warned) if text is None else text
             for text, own_time, warned in zip(texts, own, warnings, strict=True)
         ]
+
+    def of_span(self, span: Span, own: int | None, warned: int) -> bytes:
+        """Return the object of one whole span, as `of` does."""
+        return dumps_span(span_value(span, own, Warnings(warned)), self._lose)[1:-1]
 
     def _tail(self, source: int, tail: Tail) -> bytes:
         """Return what an object has from its events to its file."""

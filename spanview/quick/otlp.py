@@ -71,11 +71,12 @@ _STATUS: Final = "0"
 MIN_BYTES: Final = len('{"traceId":"","spanId":"","name":"","kind":1,"startTimeUnixNano":""},') + 32 + 16 + 19
 """Bytes of a span that fits, if not more."""
 _SCHEMA: Final = rb'(?:,"schemaUrl":"[^"\\]*")?'
+_END: Final = rb"(?P<scope>\]" + _SCHEMA + rb"\})(?P<resource>\]" + _SCHEMA + rb"\})"
 # `]}]}]}` · `],"schemaUrl":"https://a"}]}]}`
-_TAIL: Final = re.compile(rb"\]" + _SCHEMA + rb"\}\]" + _SCHEMA + rb"\}\]\}")
+TAIL: Final = re.compile(_END + rb"\]\}")
 # `]}]},{"resource":…` · `]},{"scope":…`: the end of a scope, perhaps that of a resource, and another one's head.
-_NEXT: Final = re.compile(rb"\]" + _SCHEMA + rb"\}(\]" + _SCHEMA + rb"\})?,(\{.*)", re.DOTALL)
-_OPEN: Final = rb'{"resourceSpans":[', rb'{"resourceSpans":[{"scopeSpans":['
+NEXT: Final = re.compile(_END + rb"?,(?P<head>\{.*)", re.DOTALL)
+RESOURCES, SCOPES = rb'{"resourceSpans":[', rb'"scopeSpans":['
 """What precedes the head of a resource, and that of a scope."""
 _CLOSE: Final = b"]}]}]}"
 _SPAN: Final = {"traceId": "1" * 32, "spanId": "1" * 16, "startTimeUnixNano": "1", "endTimeUnixNano": "1"}
@@ -123,7 +124,7 @@ class OtlpScanner:
         )
         self._objects = ObjectScanner(ObjectLayout(_DEPTH, fields, *_LAYOUT), _status_of)
         self._heads = KnownTexts(self._number_of_head)
-        self._tails = KnownTexts(lambda text: 0 if _TAIL.fullmatch(text) else NO_NUMBER)
+        self._tails = KnownTexts(lambda text: 0 if TAIL.fullmatch(text) else NO_NUMBER)
         self._fronts = KnownTexts(_status_in_front)
         self._ends = KnownTexts(_status_in_end)
         self._resources: dict[tuple[int, int], int] = {}
@@ -186,7 +187,7 @@ class OtlpScanner:
             return no_spans()
         data, buffer, starts, ends = lines.gathered(data, buffer)
         brackets = Brackets(buffer, starts, ends)
-        spans, owners = _inside(brackets, _DEPTH, starts, ends)
+        spans, owners = inside(brackets, starts, ends)
         if not len(owners):
             return no_spans()
         columns, fits = self._objects.take(data, buffer, brackets, spans)
@@ -201,7 +202,7 @@ class OtlpScanner:
         known = counts
         if (lines.counts != counts).any():
             known = counts + np.bincount(
-                _inside(brackets, _LINK_DEPTH, line_starts, line_ends)[1], minlength=len(counts)
+                inside(brackets, line_starts, line_ends, _LINK_DEPTH)[1], minlength=len(counts)
             )
         lines_fit = (counts > 0) & (line_ends - line_starts <= self._cap) & (lines.counts == known)
         lines_fit[owners[resources == NO_NUMBER]] = False
@@ -253,13 +254,13 @@ class OtlpScanner:
 
     def _number_of_head(self, text: bytes) -> int:
         """Return the number of the resource that a head is of, `_SAME` for one of a scope only."""
-        following = _NEXT.fullmatch(text)
+        following = NEXT.fullmatch(text)
         if following is None:
-            names = _names_in(text)
-        elif following[1] is None:
-            return NO_NUMBER if _names_in(_OPEN[1] + following[2]) is None else _SAME
+            names = names_in(text)
+        elif following["resource"] is None:
+            return NO_NUMBER if names_in(RESOURCES + b"{" + SCOPES + following["head"]) is None else _SAME
         else:
-            names = _names_in(_OPEN[0] + following[2])
+            names = names_in(RESOURCES + following["head"])
         if names is None:
             return NO_NUMBER
         service, process = names
@@ -286,7 +287,7 @@ _DECODED: Final = (
 )
 
 
-def _inside(brackets: Brackets, depth: int, starts: Places, ends: Places) -> tuple[Objects, Places]:
+def inside(brackets: Brackets, starts: Places, ends: Places, depth: int = _DEPTH) -> tuple[Objects, Places]:
     """Return the spans, or links, that have so many brackets open, in some lines, and the lines' indexes."""
     found = brackets.at(depth, _SPAN_BEGIN)
     places = brackets.positions[found.opens]
@@ -316,7 +317,7 @@ def _status_in_end(text: bytes) -> int:
     return NO_NUMBER if row is None else int(row[6])
 
 
-def _names_in(head: bytes) -> tuple[str, str] | None:
+def names_in(head: bytes) -> tuple[str, str] | None:
     """Return service and process of the spans behind a head; None for what isn't usual."""
     try:
         document = orjson.loads(head + b"{" + b"}" + _CLOSE)

@@ -28,7 +28,6 @@ from quick.folders import quick_from
 from seeds import THOROUGH
 from spanview import cli
 from spanview.commands import check, diff, export, reading, spans, stats, tree
-from spanview.exports import span_texts
 from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NUMPY_FROM_SPANS
@@ -218,8 +217,7 @@ def _read_newest_first(folder: Path) -> None:
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the quick ways begin with what the folder has."""
-    for module in (index_store, span_texts):
-        monkeypatch.setattr(module, "NUMPY_FROM_SPANS", _NUMPY_FROM_SPANS)
+    monkeypatch.setattr(index_store, "NUMPY_FROM_SPANS", _NUMPY_FROM_SPANS)
     with quick_from(_QUICK_FROM_BYTES):
         yield
 

@@ -105,7 +105,7 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
     expected = own_times(store)
     assert len(expected) == len(store.spans)
     if at_once:
-        monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+        monkeypatch.setattr(span_texts, "MANY_SPANS", 0)
     text = b"".join([bytes(chunk) for chunk in jsonl_chunks(store, store.rows_in_order())])
     lines = [json.loads(line) for line in text.splitlines()]
     for spans in ([node for node in walked(exported(store)) if not node.get("missing")], lines):

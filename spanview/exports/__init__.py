@@ -5,6 +5,7 @@ shares         shares of traces or rows that forked processes write or draft sid
 losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own
 alike_records  what the records of a run of spans have in common, and where their values differ
+shared_lines   spans that share a line of OTLP, each as if it had a line of its own
 alike_texts    the objects of spans whose records are similar, many at once
 alike_spans    what else is written of such spans, found out by what changes the text of one
 tree_facts     what only trees show of spans: waits and critical paths

@@ -10,7 +10,7 @@ just as many bytes there, at one place, the value gets a gap; all else is a part
 Why an object made so is to the byte what the plain writer makes: another record of the template has the same bytes but
 for its gaps, and in these, ids, times and name as the columns say, or texts of printable ASCII without `"` and `\`,
 integers of up to 15 digits, and times. Such values decode and encode to themselves everywhere but under keys that have
-no gaps (`_FIXED_OF_SDK`, all but `_COPIED_OF_OTLP`); so its object is the sample's with its own values.
+no gaps (`_FIXED`, all but `_COPIED_OF_OTLP`); so its object is the sample's with its own values.
 """
 
 from __future__ import annotations
@@ -45,20 +45,22 @@ _TOKEN: Final = re.compile(
 )
 """`"key": "plain text"`, `"key":12`, and all else but white space: `"a\\"b"`, `},`, `1.5`."""
 _NUMBER: Final = re.compile(rb"[1-9][0-9]{0,14}")
-_OF_SDK, _OF_OTLP = re.compile(rb'\{\s*"name": '), re.compile(rb'\{"resourceSpans":')
-"""How records begin."""
-_FIXED_OF_SDK: Final = frozenset(
-    (b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description")
-)
+_OF_OTLP: Final = b'{"resourceSpans":'
+_OTHERS: Final = re.compile(rb'\{\s*"name": |\{"trace_id":')
+"""How records begin: in OTLP, of the SDK, and spanview's own."""
+_FIXED: Final = frozenset((b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description"))
 """Keys whose values may be written in another way than they are read."""
 _COPIED_OF_OTLP: Final = frozenset((b"stringValue", b"intValue"))
 """Keys whose values are written as they are read, if they are texts, or integers."""
+_UNREAD: Final = frozenset((b"duration_ns", b"self_time_ns", b"wait_ns", b"file", b"offset", b"length"))
+"""Keys of spanview's own lines whose values, whatever they are, nothing is read of."""
 _TIME_KEY: Final = b"timestamp"
 _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
 """`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
 WITH_GAPS: Final = 2
 """The index of the literal of objects that has their attributes, and all behind them up to the path."""
+UNWRITTEN: Final = -1
 _FIELDS: Final = ("name", "trace_id", "span_id", "parent_id", "start_ns", "end_ns")
 """What the columns have of a record."""
 _OTHER_DIGITS: Final = bytes(ord("2") if byte == ord("1") else ord("1") for byte in range(256))
@@ -105,11 +107,13 @@ class RecordTemplate:
     targets: tuple[int, ...]
     """Of span id, parent id, name, start and end: places in the first of them."""
     gaps: tuple[VaryingValue, ...]
+    unwritten: tuple[VaryingValue, ...]
+    """Gaps of what objects don't have, as the self time in a line of spanview's own."""
 
     def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags]:
         """Return the records at some places, and which of them have the literals and nothing unusual in the gaps."""
         rows, fits = self.record.take(buffer, places)
-        for unusual in (gap.unusual(rows) for gap in self.gaps):
+        for unusual in (gap.unusual(rows) for gap in (*self.gaps, *self.unwritten)):
             if unusual is not None:
                 fits &= ~unusual
         return rows, fits
@@ -159,23 +163,32 @@ class Sample(NamedTuple):
         return known_places if len(known_places) == len(places) else None
 
     def target_of(self, begin: int, end: int) -> int | None:
-        """Return where the text has a value of the record; None where it doesn't have it as it is, and once."""
+        """Return where the text has a value of the record, `UNWRITTEN` for nowhere; None where it has it otherwise."""
         value, text = self.record[begin:end], self.text
         other, changed = other_than(value), self.tell(self.with_other(begin, end))
-        if changed is None or len(changed) != len(text):
-            return None
-        differs, expected = (
-            np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(another, np.uint8))
-            for one, another in ((text, changed), (value, other))
-        )
-        place = int(differs[0] - expected[0]) if len(differs) == len(expected) else -1
-        is_there = place >= 0 and text.startswith(value, place) and changed.startswith(other, place)
-        return place if is_there else None
+        places = None if changed is None else places_of(value, other, text, changed)
+        return None if places is None or len(places) > 1 else places[0] if places else UNWRITTEN
+
+
+def places_of(value: bytes, other: bytes, text: bytes, changed: bytes) -> list[int] | None:
+    """Return where a text has a value, by what it is with another one; None where more than that changes."""
+    if len(changed) != len(text):
+        return None
+    differs, expected = (
+        np.flatnonzero(np.frombuffer(one, np.uint8) != np.frombuffer(another, np.uint8))
+        for one, another in ((text, changed), (value, other))
+    )
+    places: list[int] = (differs[:: len(expected)] - expected[0]).tolist()
+    are_there = all(
+        place >= 0 and text.startswith(value, place) and changed.startswith(other, place) for place in places
+    )
+    return places if are_there and len(places) * len(expected) == len(differs) else None
 
 
 def other_than(value: bytes) -> bytes:
     """Return a value of the same width with other digits; of a time another time of its day."""
-    first, last = (20, 26) if _is_time(value) else (10 if len(value) == times.NANOSECOND_DIGITS else 0, len(value))
+    is_of_otlp = len(value) == times.NANOSECOND_DIGITS and value.isdigit()
+    first, last = (20, 26) if _is_time(value) else (10 if is_of_otlp else 0, len(value))
     return value[:first] + value[first:last].translate(_OTHER_DIGITS) + value[last:]
 
 
@@ -195,19 +208,18 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     if any(text[place : place + width] != value for (place, width), value in zip(targets, values, strict=True)):
         return None
     fields = sample.places_of_fields()
-    if fields is None or not (_OF_SDK.match(record) or _OF_OTLP.match(record)):
+    if fields is None or not (record.startswith(_OF_OTLP) or _OTHERS.match(record)):
         return None
-    gaps = [
-        gap._replace(target=gap.target - second)
-        for gap in _gaps(sample, differs, fields)
-        if second <= gap.target <= last - gap.width
-    ]
+    found = [*_gaps(sample, differs, fields)]
+    unwritten = tuple(gap for gap in found if gap.target == UNWRITTEN)
+    gaps = tuple(gap._replace(target=gap.target - second) for gap in found if second <= gap.target <= last - gap.width)
     return RecordTemplate(
-        Template(*_template_parts(record, fields, gaps)),
+        Template(*_template_parts(record, fields, (*gaps, *unwritten))),
         tuple(fields),
         (text[:first], parts[6], text[second:last], parts[9], parts[10], text[last + len(end) :]),
         tuple(position for position, _ in targets),
-        tuple(gaps),
+        gaps,
+        unwritten,
     )
 
 
@@ -222,19 +234,19 @@ def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[
 
 def _gaps(sample: Sample, differs: Flags, fields: Sequence[tuple[int, int]]) -> Iterator[VaryingValue]:
     """Yield what gets a gap, with its targets in the whole text."""
-    is_of_otlp = _OF_OTLP.match(sample.record)
+    is_of_otlp = sample.record.startswith(_OF_OTLP)
     for match in _TOKEN.finditer(sample.record):
         key, value = match["key"], match["text"] or match["number"]
-        if value is None or not (key in _COPIED_OF_OTLP if is_of_otlp else key not in _FIXED_OF_SDK):
+        if value is None or not (key in _COPIED_OF_OTLP if is_of_otlp else key not in _FIXED):
             continue
         begin, end = match.span("number" if match["text"] is None else "text")
         is_time = key == _TIME_KEY and _is_time(value)
         if not (is_time or differs[begin:end].any()) or any(begin <= place < end for place, _ in fields):
             continue
         target = sample.target_of(begin, end)
-        if target is None:
+        if target is None or (target == UNWRITTEN and key not in _UNREAD):
             continue
-        is_text = match["text"] is not None and sample.text[target - 1 : target] == b'"'
+        is_text = match["text"] is not None and (target == UNWRITTEN or sample.text[target - 1 : target] == b'"')
         if is_text or _NUMBER.fullmatch(value):
             yield VaryingValue(begin, end - begin, not is_text, is_time, target)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from spanview.exports.alike_records import SPAN_ID_DIGITS, other_than
+from spanview.exports.alike_records import SPAN_ID_DIGITS, other_than, places_of
 from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
 from spanview.formats.tags import NS_PER_MICROSECOND, ignore_loss
 from spanview.index.gather import rows_at
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from spanview.model.span import Span
 
 AlikeSpan: TypeAlias = "tuple[bytes, _Process, int, int, int]"
-"""What is written of a span, its process, its row, and its record's offset and length."""
+"""What is written of a span, its process, its row, and offset and length of its record, or of the line it shares."""
 Tell: TypeAlias = "Callable[[Span, Callable[[str], None]], tuple[bytes, Any] | None]"
 """Returns what is written of a span, and what else is told of its process; None where it isn't written so."""
 
@@ -77,15 +77,9 @@ class _Told(NamedTuple):
 
     def places(self, value: bytes, changed: _Told | None, other: bytes) -> list[int] | None:
         """Return where a value is in the text, by what is told with another one; None where more than that changes."""
-        if changed is None or changed.cuts != self.cuts or len(changed.text) != len(self.text):
+        if changed is None or changed.cuts != self.cuts:
             return None
-        differs = np.frombuffer(self.text, np.uint8) != np.frombuffer(changed.text, np.uint8)
-        places: list[int] = np.flatnonzero(differs)[:: len(value)].tolist()
-        # No byte is the same in both.
-        put = {place: place + len(value) for place in places}
-        if any((self.text[at:end], changed.text[at:end]) != (value, other) for at, end in put.items()):
-            return None
-        return places if len(places) * len(value) == int(differs.sum()) else None
+        return places_of(value, other, self.text, changed.text)
 
 
 class _Head(NamedTuple):
@@ -204,12 +198,8 @@ class AlikeSpans:
 
     def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
         """Return what spans of a template have in common, None where what is written may differ in anything else."""
-        row, record, template = (
-            int(batch.rows[index]),
-            self._alike.record(batch, index) or b"",
-            self._alike.templates[number],
-        )
-        fine = _fine_of(batch, index)
+        row, fine = int(batch.rows[index]), _fine_of(batch, index)
+        record, template = self._alike.record(batch, index) or b"", self._alike.templates[number]
         span, told = self._store.span_in(row, record), self._told(row, record, fine)
         head = _Head(told or _Told(b"", (), _Process(None, [])), [], [], [])
         for at, name in enumerate(_FIELDS):

@@ -77,7 +77,7 @@ _MIN_ALIKE: Final = 16
 """For fewer spans no template is made."""
 _MAX_SAMPLES: Final = 512
 """Records that are compared to see where their values differ."""
-_MAX_TEMPLATES: Final = 4
+_MAX_TEMPLATES: Final = 16
 """Templates of spans whose columns are the same."""
 _MAX_TRIES: Final = 64
 """Templates that are tried, and one more for so many spans each that had one."""

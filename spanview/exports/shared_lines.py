@@ -60,36 +60,41 @@ class SharedLines:
         self._spans: NDArray[np.int64] = np.full((1, 3), NOT_THERE)
         """Start, end, and what is around it, of each, behind one that isn't there."""
         self._numbers: dict[tuple[bytes, bytes], int] = {}
+        self._others = set[int]()
+        """Files that have other documents."""
         self.around.clear()
 
     def find(self, sources: Places, offsets: Places) -> SharedRecords:
         """Return where the records of spans are by two columns of their rows."""
         if len(self._spans) > _MAX_KEPT_SPANS:
             self._forget()
-        lines, of_rows = list[tuple[int, int, int]](), np.empty(len(sources), np.int64)
+        line_starts, line_lengths, firsts, counts = np.zeros((4, len(sources)), np.int64)
         for source in np.unique(sources).tolist():
             chosen, places = np.flatnonzero(sources == source), self._documents.places[source]
-            numbers = np.searchsorted(np.array(places.offsets, np.int64), offsets[chosen], "right") - 1
-            distinct, inverse = np.unique(numbers, return_inverse=True)
-            of_rows[chosen] = len(lines) + inverse
-            lines += [(source, places.offsets[number], places.lengths[number]) for number in distinct.tolist()]
-        self._look_into([line for line in lines if line[:2] not in self._lines])
-        _, line_starts, line_lengths = np.array(lines)[of_rows].T
-        firsts, counts = np.array([self._lines[line[:2]] for line in lines])[of_rows].T
+            starts, lengths = np.array(places.offsets, np.int64), np.array(places.lengths, np.int64)
+            numbers = np.searchsorted(starts, offsets[chosen], "right") - 1
+            line_starts[chosen], line_lengths[chosen] = starts[numbers], lengths[numbers]
+            if source not in self._others:
+                distinct, inverse = np.unique(numbers, return_inverse=True)
+                lines = [*zip(starts[distinct].tolist(), lengths[distinct].tolist(), strict=True)]
+                self._look_into(source, [line for line in lines if (source, line[0]) not in self._lines])
+                firsts[chosen], counts[chosen] = np.array([self._lines[source, begin] for begin, _ in lines])[inverse].T
         parts = offsets - line_starts
-        spans = self._spans[np.where(parts < counts, firsts + parts, 0)]
-        starts, ends, around = spans.T
+        starts, ends, around = self._spans[np.where(parts < counts, firsts + parts, 0)].T
         return SharedRecords(starts, ends, around, line_starts, line_lengths)
 
-    def _look_into(self, lines: Sequence[tuple[int, int, int]]) -> None:
-        """Note where lines, given by source, offset and length, have their spans."""
+    def _look_into(self, source: int, lines: Sequence[tuple[int, int]]) -> None:
+        """Note where lines of a file, given by offset and length, have their spans."""
         found, size = list[tuple[int, int, bytes]](), 0
-        for source, begin, length in lines:
-            self._lines[source, begin] = 0, 0
+        self._lines |= {(source, begin): (0, 0) for begin, _ in lines}
+        for begin, length in lines:
             data = self._documents.reader.read(source, begin, length) if length <= _MAX_LINE_BYTES else None
             if data is not None and data.startswith(BEGIN):
                 found.append((source, begin, data))
                 size += length
+            elif data is not None:
+                self._others.add(source)
+                break
             if size > _AT_ONCE_BYTES:
                 self._note(found)
                 found, size = [], 0

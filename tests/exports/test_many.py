@@ -21,7 +21,7 @@ from seeds import seeds
 from spanview.analysis import walk
 from spanview.exports import alike_spans, alike_texts, shares, span_texts, trace_tree
 from spanview.exports.by_name import chunks_of
-from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.exports.losses import Losses
 from spanview.exports.page.details import AlikeDetails, detail_blocks
 from spanview.exports.span_texts import SpanTexts
@@ -33,7 +33,8 @@ from spanview.formats.tags import ignore_loss
 from spanview.formats.usual import NOWHERE
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
-from spanview.model.span import Span
+from spanview.index.whole_spans import spans_at
+from spanview.model.span import Source, Span
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def both_ways(
     ways = []
     for most in (1 << 60, 0):
         with monkeypatch.context() as patch:
-            patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
+            patch.setattr(span_texts, "MANY_SPANS", most)
             ways.append(exported(store, traces, rows))
     return ways
 
@@ -77,7 +78,7 @@ def foreign_both_ways(
     for most in (1 << 60, 0):
         losses = {name: Losses(name) for name in ("otlp", "zipkin", "jaeger", "chrome")}
         with monkeypatch.context() as patch:
-            patch.setattr(span_texts, "NUMPY_FROM_SPANS", most)
+            patch.setattr(span_texts, "MANY_SPANS", most)
             texts = {
                 name: b"".join(chunks_of(store, traces, name, lost, Surroundings())) for name, lost in losses.items()
             }
@@ -214,10 +215,37 @@ _ODD_LINES: Final = (
 """What a line of OTLP may have instead of what most have."""
 
 
+_MORE_NS: Final = ((0,), (0, 1_000, 7), (7,))
+"""What starts and ends have more than whole microseconds."""
+_ODD_OWN_LINES: Final = (
+    (rb'"kind":"INTERNAL"', rb'"kind":"ODDERNAL"'),
+    (rb'"duration_ns":([0-9]{2})', rb'"duration_ns":-1'),
+    (rb'"self_time_ns":([0-9]+)', rb'"self_time_ns":"\1"'),
+    (rb'"offset":([0-9]{2})', rb'"offset":0.'),
+    (rb'"code":"UNSET"', rb'"code":"UNSAD"'),
+    (rb'"scope":null', rb'"scope":7777'),
+    (rb'"(attributes|warnings)":', rb'"more":{"a":"bc"},"\1":'),
+    (rb'"trace_state":\{\}', rb'"trace_state":[]'),
+)
+"""What a line of spanview's own may have instead of what most have."""
+
+
+def lines_of_own(documents: Sequence[Document], dice: random.Random, odd_share: float = 0.2) -> bytes:
+    """Return spans of the SDK as lines of spanview's own, some of them odd."""
+    lines, odd = [], dice.sample(_ODD_OWN_LINES, 2)
+    more_ns = dice.choice(_MORE_NS) if odd_share else _MORE_NS[0]
+    for document in documents:
+        span = span_of(document, Source(dice.choice(("x", "y")), dice.choice((5, 77_777, 88_888)), 777))
+        start, end = ((time or 0) + dice.choice(more_ns) for time in (span.start_ns, span.end_ns))
+        line = line_of(replace(span, start_ns=start, end_ns=end), self_time_ns=dice.choice((None, 77, 88, 10**9)))
+        lines.append(re.sub(*dice.choice(odd), line) if dice.random() < odd_share else line)
+    return b"".join(lines)
+
+
 def lines_of_otlp(documents: Sequence[Document], dice: random.Random, odd_share: float = 0.2) -> bytes:
     """Return spans of the SDK as lines of OTLP, some of them odd, or in another order."""
-    lines, more_ns = [], dice.choice(((0,), (0, 1_000, 7), (7,)))
-    odd = dice.sample(_ODD_LINES, 2)
+    lines, odd = [], dice.sample(_ODD_LINES, 2)
+    more_ns = dice.choice(_MORE_NS) if odd_share else _MORE_NS[0]
     for document in documents:
         span = span_of(document, NOWHERE)
         start, end = ((time or 0) + dice.choice(more_ns) for time in (span.start_ns, span.end_ns))
@@ -250,14 +278,15 @@ def joined_lines(lines: Sequence[bytes], dice: random.Random, odd: float = 0) ->
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("layout", [None, 4, "otlp", "batches"])
+@pytest.mark.parametrize("layout", [None, 4, "own", "otlp", "batches"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_values_of_all_kinds(seed: int, layout: int | str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that differ in single values only, of which some are written in another way than they are read."""
     dice = random.Random(seed)
     names = ("a", 'b"', "c" * 300)
     if isinstance(layout, str):
-        files = {name: lines_of_otlp(alike(120, dice), dice) for name in names}
+        lines_of = lines_of_own if layout == "own" else lines_of_otlp
+        files = {name: lines_of(alike(120, dice), dice) for name in names}
     else:
         files = {name: file_of(alike(120, dice), indent=layout) for name in names}
     if layout == "batches":
@@ -361,7 +390,7 @@ def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
 
     (expected, _), _ = both_ways(store, monkeypatch)
     monkeypatch.setattr(SpanTexts, "of", counted)
-    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+    monkeypatch.setattr(span_texts, "MANY_SPANS", 0)
     assert exported(store, store.traces_in_order(), [])[0] == expected
     assert len(written) < 100
     # The times of events are told from the start of their span.
@@ -384,17 +413,25 @@ def test_details_tell_processes_apart() -> None:
     assert not any(isinstance(span, Span) for span in AlikeDetails(store).spans(rows))
 
 
-@pytest.mark.parametrize("layout", ["sdk", "otlp", "batches"])
+@pytest.mark.parametrize("layout", ["sdk", "own", "otlp", "batches"])
 @pytest.mark.parametrize("form", ["otlp", "zipkin", "jaeger", "chrome", "jsonl", "trace-tree"])
 def test_formats_have_templates(form: str, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of spans that a program writes again and again few are made into objects."""
     dice, build = random.Random(3), Builder()
     spans = [
-        build.span("f", span=number, trace=1 << 90, attributes={"task": f"{dice.getrandbits(60):015x}"})
+        build.span(
+            "f",
+            span=number,
+            trace=1 << 90,
+            # As wide as a time is in OTLP.
+            attributes={"task": f"{dice.getrandbits(60):019x}", "time": f"{10**18 + dice.getrandbits(50)}"},
+        )
         for number in range(1, 1_001)
     ]
     files = {"a": file_of(spans[:500]), "b": file_of(spans[500:], indent=4)}
-    if layout != "sdk":
+    if layout == "own":
+        files = {"a": lines_of_own(spans, dice, odd_share=0)}
+    elif layout != "sdk":
         lines = lines_of_otlp(spans, dice, odd_share=0).splitlines(keepends=True)
         files = {"a": b"".join(lines) if layout == "otlp" else joined_lines(lines, dice)}
     store = store_of_files(files)
@@ -402,7 +439,7 @@ def test_formats_have_templates(form: str, layout: str, monkeypatch: pytest.Monk
     def written() -> bytes:
         return b"".join(chunks_of(store, store.traces_in_order(), form, Losses(form), Surroundings()))
 
-    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 1 << 60)
+    monkeypatch.setattr(span_texts, "MANY_SPANS", 1 << 60)
     expected = written()
     made: list[int] = []
     span_in, of = Store.span_in, SpanTexts.of
@@ -411,9 +448,9 @@ def test_formats_have_templates(form: str, layout: str, monkeypatch: pytest.Monk
         made.append(row)
         return span_in(store, row, record)
 
-    def read(_: Store, rows: Sequence[int], *__: object) -> Iterator[Span]:
+    def read(store: Store, rows: Sequence[int]) -> Iterator[Span]:
         made.extend(rows)
-        return iter(())
+        return spans_at(store, rows)
 
     def plain(self: SpanTexts, rows: Sequence[int], *rest: Sequence[int]) -> list[bytes]:
         made.extend(rows)
@@ -422,9 +459,9 @@ def test_formats_have_templates(form: str, layout: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(Store, "span_in", counted)
     monkeypatch.setattr(SpanTexts, "of", plain)
     monkeypatch.setattr(alike_spans, "spans_at", read)
-    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+    monkeypatch.setattr(span_texts, "MANY_SPANS", 0)
     assert written() == expected
-    assert len(made) < 100
+    assert len(made) < 150
 
 
 def test_a_value_that_is_written_for_some_spans_only() -> None:
@@ -454,7 +491,7 @@ def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_growing_store_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What another thread adds to can't be looked at as a whole."""
     store = store_of_files({"a": file_of([Builder().span()])})
-    monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
+    monkeypatch.setattr(span_texts, "MANY_SPANS", 0)
     assert span_texts.are_many(store, 1)
     store.is_growing = True
     assert not span_texts.are_many(store, 1)

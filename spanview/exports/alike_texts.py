@@ -11,8 +11,8 @@ texts       put into another buffer, each at its place, with its prefix; the pla
     buffer     …,{"span_id":"…", … "attributes":{"task":"cd34"},"events":[],…      then the values of each
 
 What it pays for: 200,000 spans of tasks as a trace tree need 1.1 s of processor time, with the plain writer alone
-1.9 s; as lines 0.8 s and 1.7 s. Encoding the same objects with orjson takes 0.25 s. Why both write the same is said in
-`alike_records`.
+1.9 s; as lines 0.8 s and 1.7 s; from lines of OTLP 1.4 s and 6 to 8 s. Encoding the same objects with orjson takes
+0.25 s. Why both write the same is said in `alike_records`.
 """
 
 from __future__ import annotations

@@ -162,19 +162,27 @@ def exports(folder: Path, rounds: int, lines: Path | None = None) -> list[Figure
         words = ("-m", "spanview", "export", "--no-cache", "--format", form, str(place))
         return partial(cpu_seconds_of, *words)
 
-    forms = [(form, folder) for form in ("jsonl", "otlp", "zipkin", "jaeger", "chrome", "trace-tree")]
-    forms += [] if lines is None else [(form, lines) for form in ("jsonl", "otlp", "trace-tree")]
-    base, *seconds = in_turns([export(*each) for each in forms], rounds)
+    forms = [(form, folder, "") for form in ("jsonl", "otlp", "zipkin", "jaeger", "chrome", "trace-tree")]
+    if lines is not None:
+        forms += [(form, lines, " from lines of OTLP") for form in ("jsonl", "otlp", "zipkin", "trace-tree")]
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, of_format in (("otlp", "lines of OTLP with several spans"), ("jsonl", "spanview's own lines")):
+            path = Path(temporary) / name / "spans.jsonl"
+            path.parent.mkdir()
+            words = ("-m", "spanview", "export", "--no-cache", "--format", name, "-o", str(path))
+            subprocess.run([sys.executable, *words, str(folder)], check=True)
+            forms += [(form, path.parent, f" from {of_format}") for form in ("jsonl", "otlp", "zipkin")]
+        base, *seconds = in_turns([export(form, place) for form, place, _ in forms], rounds)
     return [
         Figure(
             "P11",
-            f"export --format {form}{' from lines of OTLP' * (place == lines)}, whole process, against jsonl",
+            f"export --format {form}{of_format}, whole process, against jsonl",
             each,
             "s",
             base,
-            None if place == lines or form == "trace-tree" else 2.0,
+            None if of_format or form == "trace-tree" else 2.0,
         )
-        for (form, place), each in zip(forms[1:], seconds, strict=True)
+        for (form, _, of_format), each in zip(forms[1:], seconds, strict=True)
     ]
 
 

@@ -118,15 +118,16 @@ def format_state(state: Mapping[str, str]) -> str:
 class Tags:
     """Tags, from which those for parts of the span are taken; of several with one key, the first usable."""
 
-    __slots__ = ("pairs",)
+    __slots__ = ("_keys", "pairs")
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         self.pairs = [*pairs]
         """What is left."""
+        self._keys = {key for key, _ in self.pairs}
 
     def take(self, key: str, read: Callable[[Any], Any]) -> Any:
         """Return what `read` makes of a tag's value and remove the tag; None if it makes None of each."""
-        for index, (name, value) in enumerate(self.pairs):
+        for index, (name, value) in enumerate(self.pairs) if key in self._keys else ():
             if name == key:
                 result = read(value)
                 if result is not None:

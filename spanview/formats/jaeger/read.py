@@ -29,14 +29,14 @@ from spanview.formats.jaeger.write import (
     KINDS,
     NO_END,
     PARENT_TYPES,
-    ProcessTable,
     is_count,
     log_of,
     process_of,
+    references_of,
     tag_changes,
     tag_of,
+    tags_of,
     texts_in,
-    value_of,
 )
 from spanview.formats.rows import ignore_part
 from spanview.formats.tags import (
@@ -184,11 +184,10 @@ def _own(
     warnings: list[str],
 ) -> dict[str, Any]:
     """Return what the span's other fields don't keep: whatever would be lost when it is written again."""
-    written = value_of(decoded, ProcessTable())
-    if written is None:
+    if decoded.trace_id is None or decoded.span_id is None:
         return {}
-    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
-    if written["references"] != references:
+    own = tag_changes(tags_of(decoded), [tag_of(key, value) for key, value in pairs])
+    if references_of(decoded) != references:
         own["references"] = references
     if decoded.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
         own["duration"] = span["duration"]
@@ -280,7 +279,9 @@ def _pairs(reader: Careful, tags: Any) -> list[tuple[str, Any]]:
     pairs = []
     for tag in reader.objects(tags):
         if isinstance(tag.get("key"), str):
-            pairs.append((tag["key"], _value(reader, tag.get("type"), tag.get("value"))))
+            kind, value = tag.get("type"), tag.get("value")
+            is_text = kind == "string" and type(value) is str
+            pairs.append((tag["key"], value if is_text else _value(reader, kind, value)))
         else:
             reader.is_malformed = True
     return pairs

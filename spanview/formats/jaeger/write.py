@@ -121,7 +121,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
         "references": references_of(span, lose),
         "startTime": start,
         "duration": kept if span.end_ns is None and is_count(kept) else max(duration, 0),
-        "tags": apply_changes(_tags(span, lose), own),
+        "tags": apply_changes(tags_of(span, lose), own),
         "logs": [log_of(event, lose) for event in span.events] if span.events else [],
         "processID": processes.of(span.resource, lose),
         "warnings": warnings or None,
@@ -149,7 +149,7 @@ def warnings_of_trace(span: Span) -> list[str]:
     return texts_in(own_extra(span.extra).get("traceWarnings"))
 
 
-def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
+def references_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> list[dict[str, Any]]:
     """Return the parent and the links.
 
     Readers take the first reference within the trace for the parent. So the parent comes first, and where a span has
@@ -216,7 +216,7 @@ def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any
     return {"serviceName": as_text(service), "tags": apply_changes(tags, own_extra(resource.extra))}
 
 
-def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
+def tags_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> list[dict[str, Any]]:
     """Return the tags, those for parts of the span first: of several with one name, the first one counts."""
     pairs = shared_tags(span, lose)
     if span.kind_name is not None:
@@ -276,6 +276,9 @@ def apply_changes(tags: list[dict[str, Any]], own: Mapping[str, Any]) -> list[di
 
 def tag_changes(written: list[dict[str, Any]], raw: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the changes by which `apply_changes` turns the written tags into those of the file."""
+    if written == raw:
+        # Tags of different types have different names of them.
+        return {}
     parts = {"less": _without_tags(written, raw), "more": _without_tags(raw, written)}
     return {key: tags for key, tags in parts.items() if tags}
 

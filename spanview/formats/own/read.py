@@ -5,7 +5,6 @@ Source: the page `export`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.careful import Careful
@@ -100,7 +99,8 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
     code = status.get("code")
     resource = reader.object(value.get("resource"))
     scope = value.get("scope")
-    span = Span(
+    reader.is_malformed |= (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
+    return Span(
         trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
@@ -123,9 +123,9 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         scope=None if scope is None else _scope(reader, reader.object(scope)),
         extra=reader.object(value.get("extra")),
         source=source,
+        # Evaluated last: by then, all has been read.
+        warnings=warnings | reader.warnings(has_bad_id=is_bad),
     )
-    reader.is_malformed |= (kind is not None and kind not in KIND_NAMES) or code not in STATUS_NAMES
-    return replace(span, warnings=warnings | reader.warnings(has_bad_id=is_bad))
 
 
 def _text_or_none(reader: Careful, value: Any) -> str | None:

@@ -143,7 +143,7 @@ def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
 def _with_own(decoded: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
     """Return a span with what its other fields don't keep: whatever would be lost when it is written again."""
     written = value_of(decoded)
-    if written is None:
+    if written is None or written == record:
         return decoded
     raw = clean({**record, "tags": dict(pairs)})
     if raw.get("parentId") == raw.get("id") and "shared" not in raw:
@@ -163,7 +163,9 @@ def _with_own(decoded: Span, record: _Record, pairs: list[tuple[str, Any]]) -> S
 def _pairs(reader: Careful, tags: Any) -> list[tuple[str, Any]]:
     """Return keys and texts of tags."""
     texts = reader.object(tags)
-    reader.is_malformed |= not all(isinstance(text, str) for text in texts.values())
+    if {*map(type, texts.values())} <= {str}:
+        return [*texts.items()]
+    reader.is_malformed = True
     return [(key, as_text(text)) for key, text in texts.items()]
 
 

@@ -585,10 +585,8 @@ class _Explanation:
                 continue
             row = group.requests[0].rows[0]
             ending = f", status {status_text(group.key)}" if group.key.status else ""
-            text, unbegun_text = (
-                f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{_most_took_text(group)}",
-                "",
-            )
+            text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{_most_took_text(group)}"
+            unbegun_text = ""
             early_ns = sum(map(self._queued_before_any, group.requests))
             if 2 * early_ns >= group.sums.total:
                 early = "in the queue before a replica's first request, while no other is seen to handle one"

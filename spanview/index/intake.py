@@ -19,13 +19,14 @@ from itertools import chain, compress, islice
 from operator import gt, not_
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
-from spanview.formats.decoder import decode_details, decode_span, digest_of
+from spanview.formats.decoder import decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
 from spanview.index.processes import SpanProcesses
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
 from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
+from spanview.model.ids import format_span_id
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
@@ -56,10 +57,10 @@ class _Clash:
 
     first: int
     """The row that came first; `NO_ROW` where the ids are unusable."""
+    unread: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Rows whose records weren't read yet, or couldn't be, by hashes of what the columns have; all rows' are there."""
     digests: dict[bytes, int] = field(default_factory=dict)
-    """Rows by what their records say."""
-    unread: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
-    """Rows whose records couldn't be read, by what the columns have of them."""
+    """The other rows by what their records say: only those are read that another one with the same columns came to."""
     has_open: bool = False
     """Whether a row has, or had, no end."""
 
@@ -193,12 +194,12 @@ class Intake:
 
     def _with_rows(self, clash: _Clash, numbers: Sequence[int]) -> _Clash:
         """Return this clash with new numbers of rows, by the old ones; the columns have them already."""
-        digests = {digest: int(numbers[row]) for digest, row in clash.digests.items()}
-        unread = [int(numbers[row]) for row in chain.from_iterable(clash.unread.values())]
-        first = NO_ROW if clash.first == NO_ROW else min(chain(digests.values(), unread))
-        renumbered = _Clash(first, digests, has_open=clash.has_open)
-        for row in unread:
-            renumbered.unread.setdefault(self._facts_of_row(row), []).append(row)
+        first = NO_ROW if clash.first == NO_ROW else min(int(numbers[row]) for row in clash.rows())
+        renumbered = _Clash(first, has_open=clash.has_open)
+        for digest, row in clash.digests.items():
+            self._enter(renumbered, int(numbers[row]), digest)
+        for row in chain.from_iterable(clash.unread.values()):
+            self._enter(renumbered, int(numbers[row]))
         return renumbered
 
     def add(self, source: int, batch: Batch) -> None:
@@ -321,12 +322,13 @@ class Intake:
 
     def _process_numbers(self, source: int, batch: Batch, indexes: list[int] | None) -> Sequence[int]:
         """Return the numbers of the processes of all spans of a batch, or of those at `indexes`."""
-        said = batch.columns.processes
+        texts = batch.columns.processes
         count = len(batch.columns) if indexes is None else len(indexes)
-        if not any(said):
+        if texts and indexes is not None:
+            texts = [texts[index] for index in indexes]
+        if not any(texts):
             return array("I", [self.processes.number(source, "")]) * count if count else ()
         numbers: dict[str, int] = {}
-        texts = said if indexes is None else [said[index] for index in indexes]
         for text in texts:
             if text not in numbers:
                 numbers[text] = self.processes.number(source, text)
@@ -381,16 +383,18 @@ class Intake:
         span_id = batch.columns.span_ids[index]
         if self._takes_snapshot(source, batch, trace, index):
             return
-        record = self.details.read(source, batch.offsets[index], batch.lengths[index])
-        known_row, is_gone = self._row_of_bytes((trace, span_id), record), False
+        place, facts = (source, batch.offsets[index], batch.lengths[index]), self._facts_of(batch, index)
+        known_row, is_gone, digest = self._row_of_bytes((trace, span_id), place, facts), False, None
         if known_row == NO_ROW:
-            clash, digest = self._clash_of((trace, span_id)), self._digest(record)
-            known_row, is_gone = self._duplicate_in(clash, digest, self._facts_of(batch, index))
+            clash = self._clash_of((trace, span_id))
+            if hash(facts[1:]) in clash.unread:
+                digest = self._digest(self.details.read(*place))
+                known_row, is_gone = self._duplicate_in(clash, digest, facts)
         if known_row != NO_ROW:
             dropped = source
             if is_gone or self.order(known_row) > (*self.source_order(source), batch.offsets[index]):
                 dropped = self.spans.source[known_row]
-                self._move(known_row, batch, index, (source, batch.offsets[index], batch.lengths[index]))
+                self._move(known_row, batch, index, place)
             self.tallies.duplicates += 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
@@ -479,7 +483,7 @@ class Intake:
         self._move(row, batch, index, place)
         clash = (self._clashes or {}).get((trace, spans.span_id[row]))
         if clash is not None:
-            self._enter(clash, row, self._digest_of_row(row))
+            self._enter(clash, row)
         traces.replaced[trace] += 1
         self.replaced.append(row)
 
@@ -503,17 +507,17 @@ class Intake:
             if self.is_earlier(other, root_row[trace]):
                 root_row[trace] = other
 
-    def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
+    def _row_of_bytes(self, key: tuple[int, int], place: _Place, facts: tuple[int, ...]) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.
 
         Copied folders hold the same bytes: those need no decoding.
         """
         first = NO_ROW if key in self._known_clashes() else self._first_row(*key)
-        if first == NO_ROW:
+        if first == NO_ROW or self._facts_of_row(first) != facts:
             return NO_ROW
         spans = self.spans
         known = self.details.read(spans.source[first], spans.offset[first], spans.length[first])
-        return first if record == known is not None else NO_ROW
+        return first if known is not None and known == self.details.read(*place) else NO_ROW
 
     def _duplicate_in(self, clash: _Clash, digest: bytes | None, facts: tuple[int, ...]) -> tuple[int, bool]:
         """Return the row that holds the same span as a record, or `NO_ROW`, and whether that row's own record is gone.
@@ -522,17 +526,18 @@ class Intake:
             clash: The rows with its ids.
             facts: As `_facts_of` returns them.
         """
-        unread = clash.unread.get(facts)
-        while digest not in clash.digests and unread:
-            row = unread[-1]
-            if (known := self._digest_of_row(row)) is None:
+        key = hash(facts[1:])
+        for row in clash.unread[key]:
+            if digest in clash.digests:
+                break
+            if (known := self._digest_of_row(row)) is not None:
+                clash.unread[key] = tuple(other for other in clash.unread[key] if other != row)
+                clash.digests.setdefault(known, row)
+            elif clash.first != NO_ROW and self._facts_of_row(row) == facts:
                 # All that is known of it is the same.
                 if digest is not None:
                     clash.digests[digest] = row
                 return row, True
-            # It was unreadable only for a while.
-            unread.pop()
-            clash.digests.setdefault(known, row)
         return (NO_ROW if digest is None else clash.digests.get(digest, NO_ROW)), False
 
     def _known_clashes(self) -> dict[tuple[int, int], _Clash]:
@@ -542,8 +547,7 @@ class Intake:
             spans = self.spans
             for row in compress(range(len(spans)), map(_DUPLICATE.__and__, spans.warnings)):
                 key = spans.trace[row], spans.span_id[row]
-                clash = self._clashes.setdefault(key, _Clash(row))
-                self._enter(clash, row, self._digest_of_row(row))
+                self._enter(self._clashes.setdefault(key, _Clash(row)), row)
         return self._clashes
 
     def _clash_of(self, key: tuple[int, int]) -> _Clash:
@@ -554,16 +558,16 @@ class Intake:
             first = self._first_row(*key)
             clash = clashes[key] = _Clash(first)
             if first != NO_ROW:
-                self._enter(clash, first, self._digest_of_row(first))
+                self._enter(clash, first)
         return clash
 
-    def _enter(self, clash: _Clash, row: int, digest: bytes | None) -> None:
-        """Make a row one of a clash."""
+    def _enter(self, clash: _Clash, row: int, digest: bytes | None = None) -> None:
+        """Make a row one of a clash; without its digest where that isn't known yet."""
         clash.has_open |= self.spans.end_ns[row] == NO_TIME
+        key = hash(self._facts_of_row(row)[1:])
+        clash.unread[key] = (*clash.unread.get(key, ()), *((row,) if digest is None else ()))
         if digest is not None:
             clash.digests[digest] = row
-        elif clash.first != NO_ROW:
-            clash.unread.setdefault(self._facts_of_row(row), []).append(row)
 
     def _facts_of(self, batch: Batch, index: int) -> tuple[int, ...]:
         """Return what the columns are to have of a span, in the order of `_FACTS`."""
@@ -583,19 +587,21 @@ class Intake:
         """Return what the columns have of a row's span, in the order of `_FACTS`."""
         return tuple(getattr(self.spans, name)[row] for name in _FACTS)
 
-    def _digest(self, record: bytes | None) -> bytes | None:
-        from spanview.model.span import Source
+    def _digest(self, record: bytes | None, ids: tuple[str | None, str | None] | None = None) -> bytes | None:
+        """Return what a record says; None where it can't be read, or has other ids than are asked for."""
+        from spanview.formats.usual import NOWHERE
 
-        span = None if record is None else decode_span(record, Source("", 0, 0))
-        return None if record is None or span is None else digest_of(record, span)
+        span = None if record is None else decode_span(record, NOWHERE)
+        if record is None or span is None or (ids is not None and (span.trace_id, span.span_id) != ids):
+            return None
+        return digest_of(record, span)
 
     def _digest_of_row(self, row: int) -> bytes | None:
         """Return what the record of a span says; None where it can't be read, or was replaced by another."""
         spans = self.spans
-        record = self.details.read(spans.source[row], spans.offset[row], spans.length[row])
-        details = None if record is None else decode_details(record)
-        ids = self.traces.trace_id(spans.trace[row]), spans.span_id[row]
-        return self._digest(record) if details is not None and (details.trace_id, details.span_id) == ids else None
+        span_id = spans.span_id[row]
+        ids = self.traces.hex_id(spans.trace[row]), format_span_id(span_id) if span_id else None
+        return self._digest(self.details.read(spans.source[row], spans.offset[row], spans.length[row]), ids)
 
     def _first_row(self, trace: int, span_id: int) -> int:
         """Return the row that came first with some ids; `NO_ROW` where there is none, or they are unusable."""

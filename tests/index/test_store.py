@@ -82,6 +82,23 @@ def test_doubles_of_a_whole_folder() -> None:
     assert {store.sources[source].path for source in store.spans.source} == {"core/1.txt"}
 
 
+def test_processes_with_the_same_ids() -> None:
+    """Of processes that all make the same ids no record is read to tell their spans apart; of copies both are."""
+    processes, spans = 8, 50
+    files = {
+        f"{process}.json": file_of(Builder().span("one", span=span + 1, start=process) for span in range(spans))
+        for process in range(processes)
+    }
+    reader = MemoryReader()
+    store = store_of_files(files, reader=reader)
+    assert (len(store.spans), summary_of(store).duplicates, reader.reads) == (processes * spans, 0, 0)
+    assert {*store.spans.warnings} == {Warnings.DUPLICATE_ID.value}
+    data = files["5.json"]
+    reader.files.append(data)
+    store.add(store.add_source("copy.json"), Decoder().feed(data))
+    assert (len(store.spans), summary_of(store).duplicates, reader.reads) == (processes * spans, spans, 2 * spans)
+
+
 @pytest.mark.parametrize(
     ("changes", "spans"),
     [

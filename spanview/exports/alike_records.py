@@ -10,7 +10,7 @@ just as many bytes there, at one place, the value gets a gap; all else is a part
 Why an object made so is to the byte what the plain writer makes: another record of the template has the same bytes but
 for its gaps, and in these, ids, times and name as the columns say, or texts of printable ASCII without `"` and `\`,
 integers of up to 15 digits, and times. Such values decode and encode to themselves everywhere but under keys that have
-no gaps (`_FIXED`, all but `_COPIED_OF_OTLP`); so its object is the sample's with its own values.
+no gaps (`_FIXED`, `_ALL_FIXED`, in OTLP all but `_COPIED_OF_OTLP`); so its object is the sample's with its own values.
 """
 
 from __future__ import annotations
@@ -48,8 +48,12 @@ _NUMBER: Final = re.compile(rb"[1-9][0-9]{0,14}")
 _OF_OTLP: Final = b'{"resourceSpans":'
 _OTHERS: Final = re.compile(rb'\{\s*"name": |\{"trace_id":')
 """How records begin: in OTLP, of the SDK, and spanview's own."""
-_FIXED: Final = frozenset((b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description"))
-"""Keys whose values may be written in another way than they are read."""
+_FIXED: Final = frozenset(
+    (b"schema_url", b"trace_state", b"trace_id", b"span_id", b"status_code", b"description", b"name")
+)
+"""Keys whose values may be written in another way than they are read; the name of a span is in the columns."""
+_ALL_FIXED: Final = (b'"trace_state"', b'"extra"')
+"""Objects of such values, whatever their keys."""
 _COPIED_OF_OTLP: Final = frozenset((b"stringValue", b"intValue"))
 """Keys whose values are written as they are read, if they are texts, or integers."""
 _UNREAD: Final = frozenset((b"duration_ns", b"self_time_ns", b"wait_ns", b"file", b"offset", b"length"))
@@ -235,9 +239,17 @@ def _fields(literals: Sequence[bytes], widths: Sequence[int]) -> Iterator[tuple[
 def _gaps(sample: Sample, differs: Flags, fields: Sequence[tuple[int, int]]) -> Iterator[VaryingValue]:
     """Yield what gets a gap, with its targets in the whole text."""
     is_of_otlp = sample.record.startswith(_OF_OTLP)
+    depth, fixed_below = 0, None
     for match in _TOKEN.finditer(sample.record):
         key, value = match["key"], match["text"] or match["number"]
-        if value is None or not (key in _COPIED_OF_OTLP if is_of_otlp else key not in _FIXED):
+        if not match[0].startswith(b'"'):
+            depth += sum(map(match[0].count, (b"{", b"["))) - sum(map(match[0].count, (b"}", b"]")))
+            if fixed_below is not None and depth <= fixed_below:
+                fixed_below = None
+        elif match[0] in _ALL_FIXED and fixed_below is None:
+            fixed_below = depth
+        is_copied = key in _COPIED_OF_OTLP if is_of_otlp else key not in _FIXED
+        if value is None or not is_copied or fixed_below is not None:
             continue
         begin, end = match.span("number" if match["text"] is None else "text")
         is_time = key == _TIME_KEY and _is_time(value)

@@ -142,7 +142,8 @@ class AlikeSpans:
             return
         if head.told.cuts:
             # Others are written in other ways.
-            fits = (batch.start_ns >= max(1, self._since_ns)) & (batch.end_ns > batch.start_ns)
+            micros = batch.start_ns // NS_PER_MICROSECOND, batch.end_ns // NS_PER_MICROSECOND
+            fits = (batch.start_ns >= max(1, self._since_ns)) & (micros[1] > micros[0])
             is_fine = (batch.end_ns - batch.start_ns) % NS_PER_MICROSECOND != 0
             fits &= is_fine == (batch.start_is_fine | batch.end_is_fine)
             chosen = chosen[(fits & (batch.trace_ids[:, :SPAN_ID_DIGITS] != ord("0")).any(axis=1))[chosen]]

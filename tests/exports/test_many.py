@@ -356,6 +356,36 @@ def test_odd_values_among_usual_ones(usual: bytes, odd: bytes, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(
+    ("member", "usual", "odd"),
+    [
+        (b'"events":[{"name":"%b","timestamp":null,"attributes":{}}]', b"ev%04d", b"a|{}|1"),
+        (b'"trace_state":{"congo":"%b"}', b"ev%04d", b"ev=1,2"),
+        (b'"extra":{"flags":%b},"links":[]', b"123456%04d", b"9999999999"),
+        (b'"extra":{"dropped_attributes_count":%b},"links":[]', b"123456%04d", b"9999999999"),
+        (b'"extra":{"zipkin":{"localEndpoint":{"port":%b}}},"links":[]', b"2%04d", b"99999"),
+        (b'"extra":{"jaeger":{"more":[{"key":"k","type":"%b","value":1}]}},"links":[]', b"ev%04d", b"binary"),
+        (b'"attributes":{"error":"%b"}', b"%04d", b"true"),
+        (b'"end_time":"%b"', b"2023-11-14T22:13:20.00%04d001Z", b"2023-11-14T22:13:20.000000002Z"),
+    ],
+)
+def test_odd_values_in_own_lines(member: bytes, usual: bytes, odd: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line differs from many in a value that a format of others writes in another way, or says something of."""
+    key, lines = member[: member.index(b":") + 1], []
+    key = b'"links":' if key == b'"extra":' else key
+    for number in range(60):
+        span = span_of(Builder().span(trace=1 << 100, span=1 + number), NOWHERE)
+        value = odd if number % 9 == 5 else usual % (5_000 + number)
+        lines.append(re.sub(key + rb'(?:"[^"]*"|\[\]|\{\})', member % value, line_of(span)))
+    assert {*map(len, lines)} == {len(lines[0])}
+    store = store_of_files({"a": b"".join(lines)})
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
+
+
+@pytest.mark.usefixtures("small")
 def test_an_escape_as_wide_as_other_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value may be written as the escape of one letter, which no export repeats."""
     build = Builder()

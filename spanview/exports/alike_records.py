@@ -16,6 +16,7 @@ no gaps (`_FIXED`, `_ALL_FIXED`, in OTLP all but `_COPIED_OF_OTLP`); so its obje
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -144,27 +145,30 @@ class Sample(NamedTuple):
         return self.record[:begin] + other_than(self.record[begin:end]) + self.record[end:]
 
     def places_of_fields(self) -> list[tuple[int, int]] | None:
-        """Return where the record has the fields, and their widths; None where it hasn't each just once."""
-        span, known = decode_span(self.record, NOWHERE), {*self.fields, *self.nanoseconds}
-        places = [None if value else (0, 0) for value in self.fields]
+        """Return where the record has the fields, and their widths; None where it hasn't each just once.
+
+        What is there once may be another value with the same text: then the field itself is a part of the template, and
+        so the same in all its records.
+        """
+        found, places = defaultdict[bytes, list[tuple[int, int]]](list), list[tuple[int, int]]()
         for match in _TOKEN.finditer(self.record):
             begin, end = match.span("text")
             # The SDK has ids so.
             begin += 2 if self.record.startswith(b"0x", max(begin, 0)) else 0
-            if self.record[begin:end] not in known or span is None:
-                continue
-            changed = decode_span(self.with_other(begin, end), NOWHERE)
-            fields = [
-                field
-                for field, name in enumerate(_FIELDS)
-                if changed is None or getattr(span, name) != getattr(changed, name)
-            ]
-            if fields and (len(fields) > 1 or places[fields[0]]):
+            found[self.record[begin:end]].append((begin, end))
+        for name, *forms in zip(_FIELDS, self.fields, (*self.fields[:4], *self.nanoseconds), strict=True):
+            at = [place for form in {*forms} for place in found[form]] if forms[0] else [(0, 0)]
+            if len(at) > 1:
+                at = [place for place in at if self._changes(name, place)]
+            if len(at) != 1:
                 return None
-            for field in fields:
-                places[field] = begin, end - begin
-        known_places = [place for place in places if place]
-        return known_places if len(known_places) == len(places) else None
+            places.append((at[0][0], at[0][1] - at[0][0]))
+        return places
+
+    def _changes(self, name: str, place: tuple[int, int]) -> bool:
+        """Tell whether another value at a place of the record changes a field of the span."""
+        span, changed = (decode_span(record, NOWHERE) for record in (self.record, self.with_other(*place)))
+        return changed is None or getattr(span, name) != getattr(changed, name)
 
     def target_of(self, begin: int, end: int) -> int | None:
         """Return where the text has a value of the record, `UNWRITTEN` for nowhere; None where it has it otherwise."""

@@ -13,9 +13,10 @@ Where a gap changes anything else, as the time of an event does, its spans are r
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate, chain, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -40,6 +41,8 @@ AlikeSpan: TypeAlias = "tuple[bytes, _Process, int, int, int]"
 Tell: TypeAlias = "Callable[[Span, Callable[[str], None]], tuple[bytes, Any] | None]"
 """Returns what is written of a span, and what else is told of its process; None where it isn't written so."""
 
+_MIN_OF_PROCESS: Final = 8
+"""To find out about a process takes as long as to read so many spans."""
 _MAX_PROCESSES: Final = 16_384
 """Processes that are remembered, each once for a template; spans of others are read one by one."""
 _START_NS, _END_NS = 1_357_924_680_135_790_000, 1_358_022_211_999_998_000
@@ -56,7 +59,8 @@ _FORMS: Final = {
     "end": b"%d",
     "duration": b"%d",
 }
-"""How formats write times, those first that another one may be a part of."""
+"""How formats write times."""
+_NUMBER: Final = re.compile(rb"[0-9]{9,}(?:\.[0-9]{3})?")
 _FIELDS: Final = ("name", "trace_id", "span_id", "parent_id")
 
 
@@ -142,19 +146,22 @@ class AlikeSpans:
             return
         if head.told.cuts:
             # Others are written in other ways.
-            micros = batch.start_ns // NS_PER_MICROSECOND, batch.end_ns // NS_PER_MICROSECOND
-            fits = (batch.start_ns >= max(1, self._since_ns)) & (micros[1] > micros[0])
-            is_fine = (batch.end_ns - batch.start_ns) % NS_PER_MICROSECOND != 0
-            fits &= is_fine == (batch.start_is_fine | batch.end_is_fine)
-            chosen = chosen[(fits & (batch.trace_ids[:, :SPAN_ID_DIGITS] != ord("0")).any(axis=1))[chosen]]
+            starts, ends = batch.start_ns[chosen], batch.end_ns[chosen]
+            fits = (starts >= max(1, self._since_ns)) & (ends // NS_PER_MICROSECOND > starts // NS_PER_MICROSECOND)
+            is_fine = (ends - starts) % NS_PER_MICROSECOND != 0
+            fits &= is_fine == (batch.start_is_fine | batch.end_is_fine)[chosen]
+            fits &= (batch.trace_ids[chosen, :SPAN_ID_DIGITS] != ord("0")).any(axis=1)
+            chosen = chosen[fits]
         parts, places = self._written(batch, head, number, chosen), batch.places[chosen]
         in_gaps = [rows_at(self._alike.records, places + gap.position, gap.width) for gap in head.of_process]
         keys = [row.tobytes() for row in np.hstack(in_gaps)] if in_gaps else [b""] * len(chosen)
         columns = (column[chosen].tolist() for column in (batch.source, batch.rows, batch.offset, batch.length))
-        for index, part, key, source, *of_columns in zip(chosen.tolist(), parts, keys, *columns, strict=False):
-            process = self._processes.get((number, source, key))
-            if process is None:
-                process = self._process(batch, index, head, (number, source, key))
+        all_keys = [*zip(repeat(number), batch.source[chosen].tolist(), keys, strict=False)]
+        counts = Counter(all_keys) if {*all_keys} - self._processes.keys() else None
+        for index, part, key, _, *of_columns in zip(chosen.tolist(), parts, all_keys, *columns, strict=False):
+            process = self._processes.get(key)
+            if process is None and counts and counts[key] >= _MIN_OF_PROCESS:
+                process = self._process(batch, index, head, key)
             if process is not None:
                 found[index] = part, process, *of_columns
 
@@ -236,8 +243,9 @@ class AlikeSpans:
         if told is None:
             return None
         text, process = told
-        matches = [*_times_in(start, end, self._since_ns).finditer(text)]
-        found = [[*_FORMS][(match.lastindex or 0) - 1] for match in matches]
+        forms = _times_of(start, end, self._since_ns)
+        matches = [match for match in _NUMBER.finditer(text) if match[0] in forms]
+        found = [forms[match[0]] for match in matches]
         if found and [form in _STARTS for form in found] != [True, False]:
             return None
         bounds = [0, *chain.from_iterable(match.span() for match in matches), len(text)]
@@ -267,7 +275,7 @@ def _values_of(start: Any, end: Any, since: int) -> dict[str, tuple[Any, ...]]:
 
 
 @lru_cache(8)
-def _times_in(start: int, end: int, since: int) -> re.Pattern[bytes]:
-    """Return what finds times in a text, with a group for each of `_FORMS`."""
+def _times_of(start: int, end: int, since: int) -> dict[bytes, str]:
+    """Return which of `_FORMS` times have in a text."""
     values = _values_of(start, end, since)
-    return re.compile(b"|".join(b"(%b)" % re.escape(_FORMS[form] % values[form]) for form in _FORMS))
+    return {form % values[name]: name for name, form in _FORMS.items()}

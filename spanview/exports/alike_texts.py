@@ -73,8 +73,10 @@ _MARGIN: Final = 64
 """Bytes after the last record: templates compare whole words."""
 _MAX_COMPARED_BYTES: Final = 512 * 1024
 """Bytes that are compared at once: more would be new memory each time."""
-_MIN_ALIKE: Final = 16
-"""For fewer spans no template is made."""
+_MIN_ALIKE: Final = 32
+"""For fewer spans of a batch no template is made."""
+_WORTH_SPANS: Final = 128
+"""A template pays for so many spans, if all batches of the store have as many as this one."""
 _MAX_SAMPLES: Final = 512
 """Records that are compared to see where their values differ."""
 _MAX_TEMPLATES: Final = 16
@@ -386,6 +388,7 @@ class AlikeTexts:
             left = self._take(batch, number, left, matches)
         while (
             len(left) >= _MIN_ALIKE
+            and len(left) * len(self._store.spans) >= _WORTH_SPANS * len(batch.rows)
             and len(numbers) < _MAX_TEMPLATES
             and self._tries <= _MAX_TRIES + self._written // _MAX_TRIES
         ):

@@ -13,6 +13,7 @@ from spanview.exports.walks import Above, alike_spans, spans_in_place
 from spanview.formats.jaeger.write import (
     LOOKED_AT,
     ProcessTable,
+    own_extra,
     value_of,
     warnings_of_trace,
     with_references_within,
@@ -45,9 +46,14 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
 
 
 def _told(span: Span, lose: Callable[[str], None]) -> tuple[bytes, Resource] | None:
-    """Return what is written of a span as if its process was the first one, and its resource."""
+    """Return what is written of a span as if its process was the first one, and its resource.
+
+    None where it is written by what it has in common with other values: a link by its trace, tags by those of the file.
+    """
     value = value_of(span, ProcessTable(), lose)
-    return None if value is None or warnings_of_trace(span) else (dumps_reporting(value, lose), span.resource)
+    if value is None or span.links or any(map(own_extra, (span.extra, *(event.extra for event in span.events)))):
+        return None
+    return dumps_reporting(value, lose), span.resource
 
 
 def _traces(

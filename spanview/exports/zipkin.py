@@ -11,7 +11,7 @@ from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
 from spanview.exports.walks import Above, alike_spans, spans_in_place
 from spanview.formats.jsontext import dumps_reporting
-from spanview.formats.zipkin.write import LOOKED_AT, value_of
+from spanview.formats.zipkin.write import FORMAT, LOOKED_AT, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,9 +32,11 @@ def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
 
 
 def _told(span: Span, lose: Callable[[str], None]) -> tuple[bytes, None] | None:
-    """Return what is written of a span."""
-    value = value_of(span, lose)
-    return None if value is None or "shared" in value else (dumps_reporting(value, lose), None)
+    """Return what is written of a span; None where it depends on what else is, as of two events at the same time."""
+    value, times = value_of(span, lose), [event.timestamp_ns for event in span.events]
+    if value is None or FORMAT in span.extra or len({*times}) < len(times):
+        return None
+    return dumps_reporting(value, lose), None
 
 
 def _spans(

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from builders import Document
 
 SEEDS: Final = seeds(20)
+_EVENT: Final = b'{"name":"e","timestamp":null,"attributes":{"k":"%b"}}'
 
 
 def exported(store: Store, traces: Sequence[int], rows: Sequence[int]) -> tuple[bytes, bytes]:
@@ -95,15 +96,24 @@ def details_both_ways(store: Store, rows: Sequence[int]) -> list[tuple[list[byte
     return ways
 
 
+@pytest.fixture(name="eager")
+def make_templates_for_few(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Make templates for fewer spans than they pay for."""
+    monkeypatch.setattr(alike_texts, "_MIN_ALIKE", 16)
+    monkeypatch.setattr(alike_texts, "_WORTH_SPANS", 0)
+    monkeypatch.setattr(alike_spans, "_MIN_OF_PROCESS", 1)
+    return monkeypatch
+
+
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+def small(eager: pytest.MonkeyPatch) -> None:
     """Make shares and batches so small that they end anywhere, and find templates among few."""
-    monkeypatch.setattr(alike_texts, "_MAX_BATCH_SPANS", 31)
-    monkeypatch.setattr(alike_texts, "_MAX_COMPARED_BYTES", 9_000)
-    monkeypatch.setattr(alike_texts, "_MIN_ALIKE", 2)
-    monkeypatch.setattr(shares, "SHARE_SPANS", 37)
-    monkeypatch.setattr(trace_tree, "BATCH_SPANS", 11)
-    monkeypatch.setattr(walk, "_MAX_DEPTH", 6)
+    eager.setattr(alike_texts, "_MAX_BATCH_SPANS", 31)
+    eager.setattr(alike_texts, "_MAX_COMPARED_BYTES", 9_000)
+    eager.setattr(alike_texts, "_MIN_ALIKE", 2)
+    eager.setattr(shares, "SHARE_SPANS", 37)
+    eager.setattr(trace_tree, "BATCH_SPANS", 11)
+    eager.setattr(walk, "_MAX_DEPTH", 6)
 
 
 @pytest.mark.usefixtures("small")
@@ -366,6 +376,16 @@ def test_odd_values_among_usual_ones(usual: bytes, odd: bytes, monkeypatch: pyte
         (b'"extra":{"zipkin":{"localEndpoint":{"port":%b}}},"links":[]', b"2%04d", b"99999"),
         (b'"extra":{"jaeger":{"more":[{"key":"k","type":"%b","value":1}]}},"links":[]', b"ev%04d", b"binary"),
         (b'"attributes":{"error":"%b"}', b"%04d", b"true"),
+        (
+            b'"attributes":{"k":"%b"},"extra":{"jaeger":{"less":[{"key":"k","type":"string","value":"0000"}]}}',
+            b"%04d",
+            b"0000",
+        ),
+        (
+            b'"events":[%b,%b]' % (_EVENT % b"0000", _EVENT),
+            b"%04d",
+            b"0000",
+        ),
         (b'"end_time":"%b"', b"2023-11-14T22:13:20.00%04d001Z", b"2023-11-14T22:13:20.000000002Z"),
     ],
 )
@@ -376,11 +396,24 @@ def test_odd_values_in_own_lines(member: bytes, usual: bytes, odd: bytes, monkey
     for number in range(60):
         span = span_of(Builder().span(trace=1 << 100, span=1 + number), NOWHERE)
         value = odd if number % 9 == 5 else usual % (5_000 + number)
-        lines.append(re.sub(key + rb'(?:"[^"]*"|\[\]|\{\})', member % value, line_of(span)))
+        lines.append(re.sub(key + rb'(?:"[^"]*"|\[\]|\{\})', member % value, line_of(span), count=1))
     assert {*map(len, lines)} == {len(lines[0])}
     store = store_of_files({"a": b"".join(lines)})
     one_by_one, at_once = both_ways(store, monkeypatch)
     assert at_once == one_by_one
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
+
+
+@pytest.mark.usefixtures("small")
+def test_links_to_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All spans have the same link, which leads from some of them into their own trace."""
+    dice = random.Random(1)
+    linked = dice.getrandbits(128)
+    link = {"context": {"trace_id": trace_id(linked), "span_id": span_id(7), "trace_state": "[]"}, "attributes": {}}
+    traces = [linked if number % 9 == 5 else dice.getrandbits(128) for number in range(60)]
+    documents = [Builder().span(trace=trace, span=8 + number, links=[link]) for number, trace in enumerate(traces)]
+    store = store_of_files({"a": file_of(documents)})
     foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
     assert foreign_at_once == foreign
 
@@ -396,6 +429,7 @@ def test_an_escape_as_wide_as_other_values(monkeypatch: pytest.MonkeyPatch) -> N
     assert rb"\u0041" not in b"".join(one_by_one)
 
 
+@pytest.mark.usefixtures("eager")
 def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of spans that a program writes again and again few are written by the plain writer."""
     dice, build = random.Random(3), Builder()
@@ -428,6 +462,7 @@ def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 500 <= told.count(Span) < 550
 
 
+@pytest.mark.usefixtures("eager")
 def test_details_tell_processes_apart() -> None:
     """Who has written a span is told from values in which its record differs from a similar one, and from its file."""
     build = Builder()
@@ -443,6 +478,7 @@ def test_details_tell_processes_apart() -> None:
     assert not any(isinstance(span, Span) for span in AlikeDetails(store).spans(rows))
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("layout", ["sdk", "own", "otlp", "batches"])
 @pytest.mark.parametrize("form", ["otlp", "zipkin", "jaeger", "chrome", "jsonl", "trace-tree"])
 def test_formats_have_templates(form: str, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:

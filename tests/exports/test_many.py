@@ -87,6 +87,14 @@ def foreign_both_ways(
     return ways
 
 
+def assert_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make sure that all exports are the same as of few spans."""
+    one_by_one, at_once = both_ways(store, monkeypatch)
+    assert at_once == one_by_one
+    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
+    assert foreign_at_once == foreign
+
+
 def details_both_ways(store: Store, rows: Sequence[int]) -> list[tuple[list[bytes], list[str]]]:
     """Return a page's details of some rows, span by span and with those at once that are alike, and what is lost."""
     ways = []
@@ -359,10 +367,7 @@ def test_odd_values_among_usual_ones(usual: bytes, odd: bytes, monkeypatch: pyte
             )
         )
     store = store_of_files({"a": b"".join(lines)})
-    one_by_one, at_once = both_ways(store, monkeypatch)
-    assert at_once == one_by_one
-    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
-    assert foreign_at_once == foreign
+    assert_same(store, monkeypatch)
 
 
 @pytest.mark.usefixtures("small")
@@ -399,10 +404,7 @@ def test_odd_values_in_own_lines(member: bytes, usual: bytes, odd: bytes, monkey
         lines.append(re.sub(key + rb'(?:"[^"]*"|\[\]|\{\})', member % value, line_of(span), count=1))
     assert {*map(len, lines)} == {len(lines[0])}
     store = store_of_files({"a": b"".join(lines)})
-    one_by_one, at_once = both_ways(store, monkeypatch)
-    assert at_once == one_by_one
-    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
-    assert foreign_at_once == foreign
+    assert_same(store, monkeypatch)
 
 
 @pytest.mark.usefixtures("small")
@@ -414,8 +416,7 @@ def test_links_to_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     traces = [linked if number % 9 == 5 else dice.getrandbits(128) for number in range(60)]
     documents = [Builder().span(trace=trace, span=8 + number, links=[link]) for number, trace in enumerate(traces)]
     store = store_of_files({"a": file_of(documents)})
-    foreign, foreign_at_once = foreign_both_ways(store, monkeypatch)
-    assert foreign_at_once == foreign
+    assert_same(store, monkeypatch)
 
 
 @pytest.mark.usefixtures("small")

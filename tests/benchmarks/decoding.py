@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import orjson
 
-_END = re.compile(rb"\n\}\n")
-_LINE_END = re.compile(rb"\n")
+_BEGIN = re.compile(rb"\n\{")
 
 
-def decode_all(folder: str) -> None:
-    """Read a folder's files and decode their objects, of both of the SDK's layouts."""
+def decode_all(folder: str) -> int:
+    """Read a folder's files and decode their objects, of both layouts; return how many of them are torn."""
+    torn = 0
     for path in sorted(Path(folder).iterdir()):
         data = path.read_bytes()
-        view, at = memoryview(data), 0
-        for match in (_END if data.startswith(b"{\n") else _LINE_END).finditer(data):
-            orjson.loads(view[at : match.end()])
-            at = match.end()
+        view = memoryview(data)
+        begins = [0, *(match.start() for match in _BEGIN.finditer(data)), len(data)]
+        for begin, end in pairwise(begins):
+            try:
+                orjson.loads(view[begin:end])
+            except orjson.JSONDecodeError:
+                torn += 1
+    return torn
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def _object_seconds(folder: str, rounds: int) -> list[float]:
     store = spanview.load(folder)
 
     def nodes() -> Iterator[spanview.Node]:
-        return (node for trace in store.traces for node, _ in trace.walk())
+        return (node for trace in store.traces for node, _ in trace.walk() if not node.missing)
 
     def names() -> None:
         _expect(len(store), [(node.name, node.start_ns, node.end_ns) is None for node in nodes()])

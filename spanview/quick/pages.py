@@ -300,9 +300,9 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     starts, ends, in_lines = starts[fit], ends[fit], is_one_line[fit]
     fits = np.ones(len(fit), np.bool_)
     # A line that begins with a space may be the end of another record.
-    if has_spaces and in_lines.any():
-        space_lines = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
-        fits &= ~in_lines | (_counts(space_lines, starts, ends) == 0)
+    if has_spaces and len(chosen := np.flatnonzero(in_lines)):
+        bounds = zip(starts[chosen].tolist(), ends[chosen].tolist(), strict=True)
+        fits[chosen] = [data.find(b"\n", begin, last) < 0 for begin, last in bounds]
     if data.find(b"\0", 0, end) >= 0:
         fits &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
     if not fits.all():

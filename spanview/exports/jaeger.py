@@ -48,7 +48,8 @@ def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], Non
 def _told(span: Span, lose: Callable[[str], None]) -> tuple[bytes, Resource] | None:
     """Return what is written of a span as if its process was the first one, and its resource.
 
-    None where it is written by what it has in common with other values: a link by its trace, tags by those of the file.
+    None where that depends on two values being equal: of a link, on whose trace it leads into; of tags, on those that
+    the file had.
     """
     value = value_of(span, ProcessTable(), lose)
     if value is None or span.links or any(map(own_extra, (span.extra, *(event.extra for event in span.events)))):

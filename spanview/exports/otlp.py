@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose, *, forks: bool = True) -> Iterator[bytes]:
     """Yield some traces in their order as lines of JSON, some lines at a time."""
-    alike, order = alike_spans(store, traces, _told), None if store.intake.is_in_order() else store.intake.order
+    alike = alike_spans(store, traces, _told)
 
     def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
         # By path and offset, duplicate ids keep their order.
-        rows = [row for trace in share for row in sorted(store.rows_of_trace(trace), key=order)]
+        rows = [row for trace in share for row in sorted(store.rows_of_trace(trace), key=store.intake.order)]
         spans = spans_at(store, rows) if alike is None else map(_part_of, alike.spans(rows, lose=lose))
         lines = OtlpLines(lose)
         for _, of_trace in groupby(zip(map(store.spans.trace.__getitem__, rows), spans, strict=True), itemgetter(0)):

@@ -60,7 +60,7 @@ def alike_spans(
 
 
 def _places_at_once(store: Store, traces: Sequence[int]) -> Iterator[tuple[int, int, Above]]:
-    """Yield what `_places` does of traces of a store that doesn't grow: a third of the time for many small ones."""
+    """Yield what `_places` does of a store that doesn't grow, for many small traces in two fifths of the time."""
     import numpy as np
 
     from spanview.analysis.walk import walk

@@ -19,8 +19,6 @@ class Careful:
 
     def warnings(self, *, has_bad_id: bool) -> Warnings:
         """Return what is to be said of a span, all parts of which were read."""
-        if not (has_bad_id or self.is_malformed):
-            return NO_WARNINGS
         bad_id = Warnings.BAD_ID if has_bad_id else NO_WARNINGS
         return bad_id | (Warnings.ODD_VALUE if self.is_malformed else NO_WARNINGS)
 

@@ -58,9 +58,9 @@ class _Clash:
     first: int
     """The row that came first; `NO_ROW` where the ids are unusable."""
     unread: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Rows whose records weren't read yet, or couldn't be, by hashes of what the columns have; all rows' are there."""
+    """Rows whose records haven't been read, or couldn't be, by a hash of their columns; every row's hash is a key."""
     digests: dict[bytes, int] = field(default_factory=dict)
-    """The other rows by what their records say: only those are read that another one with the same columns came to."""
+    """The other rows by what their records say: a record is read only when another one with the same columns comes."""
     has_open: bool = False
     """Whether a row has, or had, no end."""
 

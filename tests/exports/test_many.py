@@ -379,18 +379,19 @@ def test_odd_values_among_usual_ones(usual: bytes, odd: bytes, monkeypatch: pyte
         (b'"extra":{"flags":%b},"links":[]', b"123456%04d", b"9999999999"),
         (b'"extra":{"dropped_attributes_count":%b},"links":[]', b"123456%04d", b"9999999999"),
         (b'"extra":{"zipkin":{"localEndpoint":{"port":%b}}},"links":[]', b"2%04d", b"99999"),
-        (b'"extra":{"jaeger":{"more":[{"key":"k","type":"%b","value":1}]}},"links":[]', b"ev%04d", b"binary"),
+        (b'"links":[{"trace_id":"1","span_id":"2","trace_state":{"k":"%b"},"attributes":{}}]', b"ev%04d", b"ev=1,2"),
+        (
+            b'"attributes":{"abcd":"v"},"extra":{"jaeger":{"more":[{"key":"%b","type":"string","value":"w"}]}}',
+            b"%04d",
+            b"abcd",
+        ),
         (b'"attributes":{"error":"%b"}', b"%04d", b"true"),
         (
             b'"attributes":{"k":"%b"},"extra":{"jaeger":{"less":[{"key":"k","type":"string","value":"0000"}]}}',
             b"%04d",
             b"0000",
         ),
-        (
-            b'"events":[%b,%b]' % (_EVENT % b"0000", _EVENT),
-            b"%04d",
-            b"0000",
-        ),
+        (b'"events":[%b,%b]' % (_EVENT % b"0000", _EVENT), b"%04d", b"0000"),
         (b'"end_time":"%b"', b"2023-11-14T22:13:20.00%04d001Z", b"2023-11-14T22:13:20.000000002Z"),
     ],
 )

@@ -78,8 +78,6 @@ def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
         for ids, sharers in indexes.items()
         if len(sharers) > 1 and (holders_of_id := _holders(records, sharers))
     }
-    if not shared:
-        return plain
     keys = [*plain]
     for ids, holders in shared.items():
         parent_id = plain[holders.keeper].parent_id if holders.keeper_shares else ids[1]

@@ -22,6 +22,7 @@ from spanview.formats.own.write import dumps_span, warning_names
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import batches, read_records
 from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
+from spanview.index.whole_spans import spans_at
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
@@ -180,15 +181,15 @@ class ArrowSpans:
         warnings = (copy_of(store.spans.warnings)[walk.rows[positions]] | walk.warned[positions]).tolist()
         messages: list[str | None] = [None] * len(rows)
         attributes, details = list[bytes](), list[tuple[Any, ...]]()
-        records = read_records(store, rows)
-        for index, parts in enumerate(self._known.parts(records, self._known.columns(rows))):
-            known = None if parts is None else _known_json(*parts[:2])
-            if parts is not None and known is not None:
-                attributes.append(known)
-                details.append(self._of_tail(parts[2]))
+        all_parts = self._known.parts(read_records(store, rows), self._known.columns(rows))
+        known = [None if parts is None else self._known_json(*parts) for parts in all_parts]
+        others = spans_at(store, [row for row, parts in zip(rows, known, strict=True) if parts is None], self._known)
+        for index, parts in enumerate(known):
+            if parts is not None:
+                attributes.append(parts[0])
+                details.append(parts[1])
                 continue
-            record = records[index]
-            span = store.span(rows[index]) if record is None else store.span_in(rows[index], record)
+            span = next(others)
             names[index], messages[index] = span.name, span.status.description
             warnings[index] |= span.warnings.value
             attributes.append(self._dumps(span.attributes))
@@ -212,7 +213,14 @@ class ArrowSpans:
             **{name: self._array(name, values) for name, values in columns.items()},
         }
 
-    def _of_tail(self, tail: Tail) -> tuple[Any, ...]:
+    def _known_json(self, text: bytes, attributes: Any, tail: Tail) -> tuple[bytes, tuple[Any, ...]] | None:
+        """Return the parts of a record, attributes as JSON; None where the quick encoder can't be sure of these."""
+        try:
+            value = orjson.dumps(attributes)
+        except orjson.JSONEncodeError:
+            return None
+        if EXPONENT in value and has_long_integer(text):
+            return None
         details = self._tails.get(tail.text)
         if details is None:
             details = self._details(tail.details)
@@ -220,7 +228,7 @@ class ArrowSpans:
                 if len(self._tails) > MAX_KEPT_TEXTS:
                     self._tails.clear()
                 self._tails[tail.text] = details
-        return details
+        return value, details
 
     def _details(self, span: Span | SpanDetails) -> tuple[Any, ...]:
         """Return the values of `_DETAILS`."""
@@ -310,12 +318,3 @@ class ArrowSpans:
         return pa.StringArray.from_buffers(
             len(are_known), pa.py_buffer(ends), pa.py_buffer(digits), pa.py_buffer(known)
         )
-
-
-def _known_json(text: bytes, attributes: Any) -> bytes | None:
-    """Return attributes as JSON, as the record has them; None where the quick encoder can't be sure of it."""
-    try:
-        value = orjson.dumps(attributes)
-    except orjson.JSONEncodeError:
-        return None
-    return None if EXPONENT in value and has_long_integer(text) else value

@@ -27,6 +27,7 @@ _BLOCK_BYTES: Final = 128 * 1024
 """Bytes that are looked at together: more would leave the processor's cache."""
 _MAX_DEPTH: Final = 127
 """What is deeper isn't told apart."""
+_MIN_BYTE: Final = -128
 
 
 class Objects(NamedTuple):
@@ -50,8 +51,11 @@ class Brackets:
     def __init__(self, buffer: Bytes, starts: Places, ends: Places) -> None:
         begin, end = int(starts[0]), int(ends[-1])
         self.positions = _outside_of_texts(buffer, begin, end, starts) + begin
-        are_open = buffer[self.positions] | _CASE == _OPEN
-        depths = np.cumsum(np.where(are_open, np.int8(1), np.int8(-1)), dtype=np.int32)
+        signs = (buffer[self.positions] | _CASE == _OPEN).view(np.int8) * np.int8(2) - np.int8(1)
+        depths = np.cumsum(signs, dtype=np.int8)
+        # Going step by step, none gets past the least or the greatest of all bytes without having been there.
+        if not _MIN_BYTE < depths.min(initial=0) <= depths.max(initial=0) < _MAX_DEPTH:
+            depths = np.cumsum(signs, dtype=np.int32)
         firsts, lasts = (np.searchsorted(self.positions, places) for places in (starts, ends - 1))
         bases = np.where(firsts > 0, depths[firsts - 1], 0)
         fits = lasts < len(depths)
@@ -59,16 +63,16 @@ class Brackets:
         fits &= (self.positions[np.minimum(firsts, len(depths) - 1)] == starts) & (self.positions[lasts] == ends - 1)
         if bases.any():
             # What was not balanced before a line isn't a part of it.
-            sizes = np.diff(firsts, append=len(depths))
-            depths[firsts[0] :] -= np.repeat(bases, sizes)
+            depths = depths.astype(np.int32)
+            depths[firsts[0] :] -= np.repeat(bases, np.diff(firsts, append=len(depths)))
         chosen = np.flatnonzero(fits & (lasts > firsts))
         least = np.minimum.reduceat(depths, np.stack([firsts[chosen], lasts[chosen]], axis=1).ravel())[::2]
         chosen = chosen[(least > 0) & (depths[lasts[chosen]] == 0)]
         self.lines = chosen
         """The indexes of these lines."""
         # Of what opens its depth, of what closes the opposite of that: bytes are quicker to search.
-        depths = np.minimum(depths, _MAX_DEPTH).astype(np.int8)
-        self._levels = np.where(are_open, depths, ~depths)
+        self._levels = np.minimum(depths, _MAX_DEPTH).astype(np.int8)
+        self._levels ^= signs >> 1
         if (lasts[chosen] - firsts[chosen] + 1).sum() < len(depths):
             steps = np.zeros(len(depths) + 1, np.int8)
             steps[firsts[chosen]] += 1

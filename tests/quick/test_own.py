@@ -37,6 +37,20 @@ def test_usual_lines_are_not_decoded(tmp_path: Path, decoded: list[int]) -> None
     _compare(tmp_path)
 
 
+@pytest.mark.parametrize("before", [b"", b"]" * 100], ids=["", "ends"])
+@pytest.mark.parametrize("depths", [(1, *range(120, 132)), (1, 220, 2), (1, 250, 256, 259, 260, 700, 3)])
+def test_lists_within_lists(tmp_path: Path, decoded: list[int], depths: tuple[int, ...], before: bytes) -> None:
+    """As deep as a byte counts, and deeper, also behind a line that ends more of them than it begins."""
+    dice, build = random.Random(1), Builder()
+    lines = [own_line(dice, build.span("a", service="s", attributes={"a": 1}), odd=0) for _ in depths]
+    for number, depth in enumerate(depths):
+        lines[number] = lines[number].replace(b'"a":1', b'"a":%b%b' % (b"[" * depth, b"]" * depth))
+    lines.insert(1, before)
+    (tmp_path / "a.jsonl").write_bytes(b"\n".join([*lines, b""]))
+    assert (len(load(tmp_path, quick_from=0).spans), decoded) == (len(depths), [])
+    _compare(tmp_path)
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 def test_damage_at_every_byte(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte that is another one, or missing, or the line's last one, comes to what the decoder makes of it."""

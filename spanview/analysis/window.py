@@ -63,6 +63,10 @@ class Window:
         step = max(self.start_ns - shown.start_ns, min(self.end_ns - shown.end_ns, by_ns))
         return self.within(shown.start_ns + step, shown.end_ns + step)
 
+    def centred(self, shown: Window, start_ns: int, end_ns: int) -> Window:
+        """Return as much time as is shown, with the middle of a stretch in its middle, as far as there is any."""
+        return self.moved(shown, (start_ns + end_ns - shown.length_ns) // 2 - shown.start_ns)
+
     def fitted(self, interval: tuple[int, int]) -> Window:
         """Return just the time of a span, with a little margin."""
         margin = max(_SHORTEST_NS, (interval[1] - interval[0]) // 20)

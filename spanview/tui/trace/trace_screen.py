@@ -122,7 +122,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
-        self._minimap = Minimap(model, self.zoom.pick)
+        self._minimap = Minimap(model, self.zoom.look_at)
         self._ruler = RulerLine(rows, self.zoom)
         self._legend = Legend(appearance)
         self._pane = Details(classes="below")

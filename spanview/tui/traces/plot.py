@@ -45,9 +45,7 @@ class Plot(TimeWidget, inherit_bindings=False):
         self._counted: object = None
         """What the cells were counted for: the version of the list, what is set off, and how many columns."""
         self._lit: Sequence[str | None] = ()
-        self._dragged: tuple[int, int] | None = None
-        """The columns over which the mouse is drawn."""
-        self.drag = Drag(self, self._columns, self._show_dragged, self._pick_columns)
+        self.drag = Drag(self, self._columns, lambda _: self.refresh(), self._pick_columns)
 
     def count_anew(self, lit: Sequence[str | None] | None = None) -> None:
         """Take in what is listed now.
@@ -125,8 +123,8 @@ class Plot(TimeWidget, inherit_bindings=False):
         return text
 
     def _picked_columns(self, grid: Grid) -> tuple[int, int]:
-        if self._dragged is not None:
-            return min(self._dragged), max(self._dragged)
+        if self.drag.picked is not None:
+            return self.drag.picked
         start, end = self._model.picked
         first = 0 if start is None else grid.column_of(start)
         return first, grid.columns if end is None else grid.column_of(end)
@@ -135,10 +133,6 @@ class Plot(TimeWidget, inherit_bindings=False):
 
     def _columns(self) -> tuple[int, int]:
         return _LABELS, 0 if self._grid is None else self._grid.columns
-
-    def _show_dragged(self, columns: tuple[int, int] | None) -> None:
-        self._dragged = columns
-        self.refresh()
 
     def on_click(self, event: events.Click) -> None:
         """Pick the traces of a column, or of one near it."""

@@ -35,7 +35,7 @@ class Drag:
     _cells: Callable[[], tuple[int, int]]
     """Returns the first cell of the widget that shows time, and how many do."""
     _show: Callable[[tuple[int, int] | None], object]
-    """Takes the first and the last cell of the stretch so far, None when it ends; for painting."""
+    """Takes what is picked so far whenever that changes, for painting."""
     _pick: Callable[[int, int], object]
     _pan: Callable[[int], object] | None = None
     """Takes by how many cells time was drawn to the right, with Ctrl or the right button; None where it can't be."""
@@ -43,7 +43,8 @@ class Drag:
     """Whether the mouse moves through time now."""
     _pressed: int | None = None
     """The cell in which the button was pressed, or to which time was drawn; None while it is up."""
-    _picked: tuple[int, int] | None = None
+    picked: tuple[int, int] | None = None
+    """The first and the last cell of the stretch so far; None before it begins, and when it has ended."""
     is_click: bool = True
     """Whether the press that ended last was none of a stretch, but a click."""
 
@@ -76,12 +77,12 @@ class Drag:
 
     def _draw_to(self, cell: int, pressed: int) -> None:
         picked = (min(cell, pressed), max(cell, pressed)) if abs(cell - pressed) >= _MIN_CELLS else None
-        if picked != self._picked:
-            self._picked = picked
+        if picked != self.picked:
+            self.picked = picked
             self._show(picked)
 
     def _release(self) -> None:
-        picked = self._picked
+        picked = self.picked
         self._end()
         self._widget.release_mouse()
         if picked is not None:
@@ -89,7 +90,7 @@ class Drag:
             self._pick(*picked)
 
     def _end(self) -> None:
-        was_shown, self._picked, self._pressed = self._picked is not None, None, None
+        was_shown, self.picked, self._pressed = self.picked is not None, None, None
         if was_shown:
             self._show(None)
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
+    from spanview.analysis.window import Window
     from spanview.reports.workers_model import WorkersModel
     from spanview.tui.trace.trace_model import TraceModel
 
@@ -32,15 +33,13 @@ class Minimap(TimeWidget, inherit_bindings=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"minimap--in", "minimap--out", "minimap--error"}
 
-    def __init__(self, model: Mapped, pick: Callable[[tuple[int, int] | None], object]) -> None:
+    def __init__(self, model: Mapped, pick: Callable[[Window], object]) -> None:
         super().__init__()
         self._model = model
         self._pick = pick
         self._drawn: tuple[object, int, str] | None = None
         """What was profiled and the width that were drawn, and what came of it."""
-        self._dragged: tuple[int, int] | None = None
-        """The columns over which the mouse is drawn."""
-        self.drag = Drag(self, lambda: (0, self.size.width), self._show_dragged, self._pick_columns)
+        self.drag = Drag(self, lambda: (0, self.size.width), lambda _: self.refresh(), self._pick_columns)
 
     # -- painting ----------------------------------------------------------------------------------------------------
 
@@ -49,10 +48,8 @@ class Minimap(TimeWidget, inherit_bindings=False):
         width, text = self.size.width, self._text()
         inside, outside, error = (self.style_of(name) for name in ("minimap--in", "minimap--out", "minimap--error"))
         window, whole = self._model.shown, self._model.whole
-        first, last = self._columns(window.start_ns), self._columns(window.end_ns)
-        if self._dragged is not None:
-            first, last = min(self._dragged), max(self._dragged)
-        is_whole = self._dragged is None and (window.start_ns, window.end_ns) == (whole.start_ns, whole.end_ns)
+        first, last = self.drag.picked or (self._columns(window.start_ns), self._columns(window.end_ns))
+        is_whole = self.drag.picked is None and window == whole
         segments = []
         for column, glyph in enumerate(text):
             is_in = is_whole or first <= column <= last
@@ -83,13 +80,8 @@ class Minimap(TimeWidget, inherit_bindings=False):
 
     # -- picking -----------------------------------------------------------------------------------------------------
 
-    def _show_dragged(self, columns: tuple[int, int] | None) -> None:
-        self._dragged = columns
-        self.refresh()
-
     def _pick_columns(self, first: int, last: int) -> None:
-        window = self._model.whole.of_cells(first, last, self.size.width)
-        self._pick((window.start_ns, window.end_ns))
+        self._pick(self._model.whole.of_cells(first, last, self.size.width))
 
     def on_click(self, event: events.Click) -> None:
         """Move what is shown; show the whole trace at the second click."""
@@ -97,9 +89,7 @@ class Minimap(TimeWidget, inherit_bindings=False):
             return
         whole, shown = self._model.whole, self._model.shown
         if event.chain > 1:
-            self._pick(None)
+            self._pick(whole)
         else:
             clicked = whole.of_cells(event.x, event.x, self.size.width)
-            start = (clicked.start_ns + clicked.end_ns - shown.length_ns) // 2
-            start = max(whole.start_ns, min(start, whole.end_ns - shown.length_ns))
-            self._pick((start, start + shown.length_ns))
+            self._pick(whole.centred(shown, clicked.start_ns, clicked.end_ns))

@@ -89,11 +89,6 @@ class Zoom:
     def _say(self, text: str) -> None:
         cast("Viewer", self._rows.app).say(text)
 
-    def pick(self, stretch: tuple[int, int] | None) -> None:
-        """Show the stretch that was picked with the mouse; all of the time where it is None."""
-        whole = self.zoomable.whole
-        self.look_at(whole if stretch is None else whole.within(*stretch))
-
     def wheel(self, event: events.MouseEvent, by: int) -> None:
         """Zoom around the mouse where Ctrl is held, pan where Shift is; `by` is above 0 for less time, or earlier."""
         whole, shown = self.zoomable.whole, self.zoomable.shown

@@ -80,7 +80,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Minimap(self._model, self.zoom.pick)
+        yield Minimap(self._model, self.zoom.look_at)
         yield WorkerHeads(self._model, self.zoom, self._sort_by, classes="heads")
         yield WaitingLine(self._model, self.zoom)
         yield self.rows
@@ -338,9 +338,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self.rows.select(block)
         interval, shown, whole = self.rows.interval, self._model.shown, self._model.whole
         if interval is not None and (interval[1] < shown.start_ns or interval[0] > shown.end_ns):
-            begin = (sum(interval) - shown.length_ns) // 2
-            begin = max(whole.start_ns, min(begin, whole.end_ns - shown.length_ns))
-            self.zoom.look_at(whole.within(begin, begin + shown.length_ns))
+            self.zoom.look_at(whole.centred(shown, *interval))
 
     async def action_error(self, by: int) -> None:
         """Open the selected block where it failed; else the next one that did, worker after worker, or the one before.

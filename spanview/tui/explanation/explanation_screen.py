@@ -13,14 +13,13 @@ from spanview.reports.explanation import Topic
 from spanview.reports.explanation_text import lines_of
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.keys import On
+from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import MIN_INTERVAL_S, Live
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from textual.app import ComposeResult
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -74,9 +73,8 @@ class ExplanationScreen(ReportScreen["ExplanationLine"], on=On.EXPLANATION):
         """Say so, and not that it runs."""
         self.live.look_anew()
 
-    def body(self) -> ComposeResult:
-        """Make what stands between header and footer."""
-        yield self.rows
+    body = BaseScreen.body
+    """Without heads."""
 
     def _explain(self, traces: Sequence[int] | None, tell: Tell) -> Report[Statement]:
         """Called in a thread, which numpy comes with."""
@@ -106,9 +104,8 @@ class ExplanationScreen(ReportScreen["ExplanationLine"], on=On.EXPLANATION):
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
-    async def action_explain(self) -> None:
-        """Go back to what is explained."""
-        await self.run_action("back")
+    action_explain = BaseScreen.action_back
+    """Go back to what is explained."""
 
     async def _open_line(self, chosen: ExplanationLine) -> None:
         """Go to the span that the sentence rests on."""

@@ -674,9 +674,5 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     # -- copying -------------------------------------------------------------------------------------------------------
 
-    def action_copy(self) -> None:
-        """Copy the trace id, where a trace is selected."""
-        if self.chosen_trace is not None:
-            self.copier.copy_trace_id()
-        else:
-            self.viewer.say("no trace id to copy here")
+    action_copy = BaseScreen.action_copy_trace_id
+    """Copy the trace id, where a trace is selected."""

@@ -269,9 +269,8 @@ class BaseScreen(Screen[None]):
         """Go back to the screen before."""
         self.app.pop_screen()
 
-    def action_leave(self) -> None:
-        """Go back to the screen before; the first one quits."""
-        self.app.pop_screen()
+    action_leave = action_back
+    """The same; the first screen quits."""
 
     def action_page_to_share(self) -> None:
         """Write a page of the traces that the bar names."""

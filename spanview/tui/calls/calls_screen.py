@@ -236,7 +236,6 @@ class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
             self._by = self._counted.by
             self.live.end(self._ask())
             self.live.catch_up()
-            self.refresh_frame()
             self.viewer.say("counting was stopped")
         else:
             self.app.pop_screen()

@@ -259,7 +259,6 @@ class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
             self._by = self.rows.model.by
             self.live.end(partial(self._merge, self._by))
             self.live.catch_up()
-            self.refresh_frame()
             self.viewer.say("comparing was stopped")
         elif not self._looking.end():
             self.app.pop_screen()

@@ -226,6 +226,5 @@ class Sorting:
         if self._setting:
             viewer.keep(**{self._setting: key if order == column.order else f"{key}{_REVERSED}"})
         self._sort(order)
-        self._screen.refresh_frame()
         words = f", {column.ranks.value[not order.descending]}" if is_turned and column.ranks is not None else ""
         viewer.say(f"sorted by {key}{words}")

@@ -111,7 +111,7 @@ class Live(Generic[Answer]):
     def begin_with(self, answer: Answer, chosen: ChosenTraces, version: Hashable) -> None:
         """Show what is known already, from that version of the scope."""
         self.work.end()
-        self._note(chosen, version)
+        self._note(chosen, version, self.clock(), time.time_ns())
         self._take(answer)
 
     def end(self, ask: Ask[Answer] | None = None) -> bool:
@@ -186,13 +186,10 @@ class Live(Generic[Answer]):
         self._take(answer)
         self.catch_up()
 
-    def _note(
-        self, chosen: ChosenTraces, version: Hashable, asked_at: float | None = None, ns: int | None = None
-    ) -> None:
+    def _note(self, chosen: ChosenTraces, version: Hashable, asked_at: float, asked_ns: int) -> None:
         self._chosen, self.version = chosen, version
         self._has_answer.set()
-        self._shown_at = self.clock() if asked_at is None else asked_at
-        self._shown_ns = time.time_ns() if ns is None else ns
+        self._shown_at, self._shown_ns = asked_at, asked_ns
 
 
 AnyLive: TypeAlias = "Live[Any]"

@@ -20,12 +20,12 @@ from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
-from spanview.tui.widgets.scope import TraceScope
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from spanview.tui.widgets.table import TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from textual.app import ComposeResult
 
@@ -64,7 +64,8 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         super().__init__(rows, keys)
         self._store = store
         self._session = session
-        self.live: Live[Diagnosis] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
+        scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
+        self.live: Live[Diagnosis] = Live(self, scope, self._diagnose, self._take_report)
         self._report: Diagnosis | None = None
         self._asking = Work(self)
         self._unfolded: set[Kind] = set()
@@ -88,6 +89,11 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
         yield self.rows
+
+    def _version(self) -> Hashable:
+        """Tell one state of all that was read, with what is wrong about it, from another."""
+        tallies = self._store.tallies
+        return self._store.version, tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())
 
     def _diagnose(self, _traces: Sequence[int] | None, tell: Tell) -> Diagnosis:
         """Called in a thread, which numpy comes with."""

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Sequence
 
-    from spanview.index.store import Store
-
 
 class ChosenTraces(NamedTuple):
     """Some traces."""
@@ -26,15 +24,6 @@ class TraceScope(NamedTuple):
     """Returns the traces that belong to it now; called in a thread."""
     version: Callable[[], Hashable]
     """Another value means that there is something new in the traces."""
-
-    @classmethod
-    def everything(cls, store: Store, what: str = "") -> TraceScope:
-        """Return all that was read, with what is wrong about it."""
-        tallies = store.tallies
-        return cls(
-            lambda: ChosenTraces(None, what),
-            lambda: (store.version, tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())),
-        )
 
 
 class ViewScope(NamedTuple):

@@ -60,18 +60,13 @@ def _aligned(rows: Sequence[Sequence[str]], paint: Paint) -> Iterator[str]:
 
 def figures_line(path: PathDiff) -> str:
     """Return the figures of a path in one line, with their names."""
-    a, change, relation, b = _own(path)
-    changed = ", ".join(filter(None, (change, relation)))
+    a, change, b = times(path, "self_ns")
+    changed = ", ".join(filter(None, (change, relative(path))))
     per_trace = f" {PER_TRACE}" if path.is_per_trace else ""
     further = zip((f"total{per_trace}", "p50", "p95"), _times(path), strict=True)
     named = [(f"count{per_trace}", counts(path)), (f"errors{per_trace}", errors(path)), *further]
     own = f"self{per_trace} {_pair(a, b)}" + (f" ({changed})" if changed else "")
     return ", ".join([own, *(f"{name} {text}" for name, text in named if text)])
-
-
-def _own(path: PathDiff) -> tuple[str, ...]:
-    a, change, b = times(path, "self_ns")
-    return a, change, relative(path), b
 
 
 def times(path: PathDiff, figure: str) -> tuple[str, str, str]:

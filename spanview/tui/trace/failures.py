@@ -18,7 +18,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
@@ -146,8 +146,8 @@ class Failures:
     @property
     def _positions(self) -> Sequence[int]:
         """The positions of what failed, the newest first; what a retry made good last."""
-        stitched, silent, made_good = self._model.stitched, self._rows.appearance.silent_positions, self._made_good
-        known = stitched, silent, made_good
+        stitched, silent = self._model.stitched, self._rows.appearance.silent_positions
+        known = stitched, silent, self._screen.viewer.made_good
         if self._in_order is None or self._in_order[0] != known:
             (newest, lasting), rows = stitched.newest_failed, stitched.rows
             ends = [self._model.store.spans.last_ns(rows[position]) for position in newest[:lasting]]
@@ -160,14 +160,10 @@ class Failures:
             self._in_order = known, [*(position for _, position in merged), *newest[lasting:], *retried]
         return self._in_order[1]
 
-    @property
-    def _made_good(self) -> Collection[int]:
-        return self._screen.viewer.made_good
-
     def _is_made_good(self, position: int) -> bool:
         stitched = self._model.stitched
         node = stitched.order[position]
-        return not stitched.tree.is_missing(node) and stitched.tree.rows[node] in self._made_good
+        return not stitched.tree.is_missing(node) and stitched.tree.rows[node] in self._screen.viewer.made_good
 
     def _silent_ns(self, position: int) -> int:
         """Return when something that failed without an error ended, or was lost; of a lost parent, its last child."""

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from spanview.display.cells import fixed
 from spanview.display.units import count, duration
 from spanview.index.lives import OpenEnd
-from spanview.tui.widgets.answer_line import AnswerLine
+from spanview.tui.widgets.answer_line import CURSOR_RESTS_S, AnswerLine
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 ROOM_FOR_PREVIEW: Final = 150
 """Columns from which on it is shown."""
-_CURSOR_RESTS_S: Final = 0.08
-"""The preview follows the cursor when it rests for so long."""
 _RUNS_ON_S: Final = 1.0
 """How often it is asked how far what runs has come."""
 _MAX_SPANS: Final = 50_000
@@ -108,7 +106,7 @@ class Preview(Vertical):
             self._timer.stop()
             self._timer = None
         if self.display and trace is not None:
-            self._timer = self.set_timer(_CURSOR_RESTS_S, lambda: self._make(trace))
+            self._timer = self.set_timer(CURSOR_RESTS_S, lambda: self._make(trace))
 
     def _make(self, trace: int) -> None:
         table, joins = self._store.trace_table, self._list.viewer.settings.joins

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _BETWEEN: Final = "   "
 _MOST_LINES: Final = 2
-_CURSOR_RESTS_S: Final = 0.08
+CURSOR_RESTS_S: Final = 0.08
 """Who walks on within this time passes by."""
 
 
@@ -113,7 +113,7 @@ class TypicalLine(AnswerLine):
         self._followed = selected
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self._screen.set_timer(_CURSOR_RESTS_S, self._begin)
+        self._timer = self._screen.set_timer(CURSOR_RESTS_S, self._begin)
 
     def _begin(self) -> None:
         if self.display and not self._screen.is_left and self.live.scope.version() != self.live.version:

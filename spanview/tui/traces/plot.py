@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
@@ -15,7 +13,7 @@ from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
 from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid, grid_of
 from spanview.tui.widgets.dragging import Drag, TimeWidget
-from spanview.tui.widgets.paint import OUTSIDE
+from spanview.tui.widgets.paint import OUTSIDE, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,12 +58,9 @@ class Plot(TimeWidget, inherit_bindings=False):
         powers = {trace: len(str(model.duration_ns(trace))) for trace in model.known_until}
         counted = model.version, model.silent, model.made_good, powers, self._lit, width
         if self.display and width > 0 and counted != self._counted:
-            self._grid, self._counted = self._counted_into(width), counted
+            points = model.points(self._lit)
+            self._grid, self._counted = None if points is None else grid_of(points, width, ROWS), counted
             self.refresh()
-
-    def _counted_into(self, width: int) -> Grid | None:
-        points = self._model.points(self._lit)
-        return None if points is None else grid_of(points, width, ROWS)
 
     def light(self, lit: Sequence[str | None]) -> None:
         """Set the traces of another root name off from all others, or those of none."""
@@ -92,17 +87,15 @@ class Plot(TimeWidget, inherit_bindings=False):
         segments = [Segment(right(grid.label(y, ROWS), _LABELS - 1) + "┤", dim)]
         first, last = self._picked_columns(grid)
         most = grid.most
-        texts: list[tuple[str, Style]] = []
+        cells: list[tuple[str, Style | None]] = []
         for column in range(grid.columns):
             glyph = grid.glyph(column, y, most)
             style = error if glyph == FAILED else dim if glyph == OTHERS else bar
             is_in = first <= column <= last
             shown = OUTSIDE if self.app.no_color and not is_in and not glyph.isspace() else glyph
-            texts.append((shown, style if is_in else dim))
-        # One segment for all cells of a style that stand behind one another: painting costs by the segment.
-        runs = groupby(texts, key=itemgetter(1))
-        segments += [Segment("".join(glyph for glyph, _ in run), style) for style, run in runs]
-        return self._strip(segments)
+            cells.append((shown, style if is_in else dim))
+        # Painting costs by the segment.
+        return self._strip([*segments, *joined(cells)])
 
     def _strip(self, segments: list[Segment]) -> Strip:
         style = Style(bgcolor=self.rich_style.bgcolor)

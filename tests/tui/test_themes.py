@@ -22,7 +22,7 @@ import viewers
 from builders import Builder
 from contrasts import LEAST, contrast, least, ratio_of
 from spanview.tui.app.opening import Opening
-from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
+from spanview.tui.app.themes import ANSI, NAMES, terminal_theme
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.widgets.paint import PALETTE
 from spanview.tui.workers.workers_screen import WorkersScreen
@@ -131,7 +131,7 @@ async def test_each_color_on_each_background(name: str) -> None:
                 assert ratio >= LEAST[name], (each, background, ratio)
         shades = terminal_theme(name)
         assert shades is not None
-        services = [Color(*service_color(number).get_truecolor(shades)) for number in range(len(PALETTE))]
+        services = [Color(*style.color.get_truecolor(shades)) for style in PALETTE if style.color is not None]
         assert len(set(services)) == len(PALETTE)
         for service in services:
             assert ratio_of(service, backgrounds[0]) >= LEAST[name]

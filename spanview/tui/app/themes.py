@@ -136,8 +136,3 @@ def terminal_theme(name: str) -> TerminalTheme | None:
 def _rgb(color: str) -> tuple[int, int, int]:
     red, green, blue = Color.parse(color).get_truecolor()
     return red, green, blue
-
-
-def service_color(number: int) -> Color:
-    """Return the terminal's colour that spans of one service, process, or the like have in common."""
-    return Color.from_ansi(SLOTS[number % len(SLOTS)])

@@ -6,16 +6,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.filter import LineFilter
 
-from spanview.tui.app.themes import service_color
+from spanview.display.shades import SLOTS
 
 if TYPE_CHECKING:
-    from textual.color import Color
+    from textual.color import Color as TextualColor
 
-PALETTE: Final = tuple(map(Style.from_color, map(service_color, range(9))))
+PALETTE: Final = tuple(map(Style.from_color, map(Color.from_ansi, SLOTS)))
 """Colours for services and processes that can be told apart in each theme; none is the red of errors."""
 
 
@@ -25,7 +26,7 @@ class _Harmless(LineFilter):
     Data never comes here unsanitised; what is pasted into a prompt, Textual's own included, does.
     """
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+    def apply(self, segments: list[Segment], background: TextualColor) -> list[Segment]:  # noqa: ARG002 - as filters are called
         """Return the segments of a line without what a terminal would act on."""
         return [
             segment if segment.text.isprintable() else Segment(_printable(segment.text), segment.style)
@@ -43,7 +44,7 @@ HARMLESS: Final = _Harmless()
 class _Colorless(LineFilter):
     """Leaves no colour, of the text or behind it; what is bold, dim or turned round stays so."""
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+    def apply(self, segments: list[Segment], background: TextualColor) -> list[Segment]:  # noqa: ARG002 - as filters are called
         """Return the segments of a line without colours."""
         return [Segment(segment.text, _without_color(segment.style)) for segment in segments]
 
@@ -85,7 +86,7 @@ class Encodable(LineFilter):
         super().__init__()
         self._encoding = encoding
 
-    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - as filters are called
+    def apply(self, segments: list[Segment], background: TextualColor) -> list[Segment]:  # noqa: ARG002 - as filters are called
         """Return the segments of a line with what can be encoded, in as many cells."""
         return [Segment(self._encodable(segment.text), segment.style) for segment in segments]
 

@@ -78,8 +78,3 @@ def _line(line: LogLine, part: LogPart, key: str) -> DetailPart:
     tone = Tone.DIM if RAY_MARK.match(line.text) else Tone.PLAIN
     whole = partial(line_text, line.text)
     return DetailPart(key, text, whole, tone, hang=4, log_place=LogPlace(part.path, line.offset))
-
-
-def count_text(log: SpanLog) -> str:
-    """Return how many lines there are, for a title."""
-    return f"{log.count:,}{'+' if log.is_cut else ''}"

@@ -9,7 +9,7 @@ from spanview.analysis.genai.conversation import conversation_of
 from spanview.analysis.query.select import traces_beginning
 from spanview.display.conversation_text import conversation_parts
 from spanview.display.json_text import NestedValue, nested_in
-from spanview.display.log_text import count_text, log_parts
+from spanview.display.log_text import log_parts
 from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
 from spanview.display.raw_text import raw_parts
 from spanview.display.stack_text import FoldedStack, is_stack
@@ -69,7 +69,7 @@ def section_titles(span: Span, log: SpanLog | None = None) -> list[str]:
         "Links": len(span.links),
     }
     if log is not None and log.parts:
-        counts[LOG] = count_text(log)
+        counts[LOG] = f"{log.count:,}{'+' if log.is_cut else ''}"
     return [f"{title} {counts[title]}" if title in counts else title for title in SECTIONS]
 
 

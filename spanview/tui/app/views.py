@@ -149,11 +149,6 @@ class Views:
         """Return the traces that the bar names; None for all."""
         return self._scope()[1].traces().choose().traces
 
-    @property
-    def trace(self) -> int | None:
-        """The one trace that the bar names; None where it names several."""
-        return self._scope()[1].trace
-
     # -- the other screens ---------------------------------------------------------------------------------------------
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
@@ -173,7 +168,7 @@ class Views:
 
     async def open_newest_failure(self) -> bool:
         """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
-        trace = self._first_screen().newest_failure(self.trace)
+        trace = self._first_screen().newest_failure(self._scope()[1].trace)
         if trace is not None:
             await self.open_trace(trace, at_error=True)
         return trace is not None

@@ -80,12 +80,8 @@ class Grid(NamedTuple):
 
     def column_of(self, ns: int) -> int:
         """Return the column of a time, the first or the last where it lies outside."""
-        return column_of(ns - self.start_ns, self.end_ns - self.start_ns, self.columns)
-
-
-def column_of(since_ns: int, length_ns: int, columns: int) -> int:
-    """Return the column of a time so long after the first column begins."""
-    return max(0, min(columns - 1, int(since_ns / max(1, length_ns) * columns)))
+        share = (ns - self.start_ns) / max(1, self.end_ns - self.start_ns)
+        return max(0, min(self.columns - 1, int(share * self.columns)))
 
 
 def powers_of(numbers: Sequence[int], rows: int) -> tuple[int, ...]:

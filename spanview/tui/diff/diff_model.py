@@ -182,10 +182,8 @@ _ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.A: lambda paths: _sorted(paths, lambda path: (-_amount(path, "self_ns", _A), path.number)),
     Order.TREE: _as_tree,
 }
-_ORDERS_OF_GROUPS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
+_ORDERS_OF_GROUPS: Final = _ORDERS | {
     Order.CHANGE: lambda paths: _sorted(paths, partial(rank_of_total, paths)),
-    Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
     Order.B: lambda paths: _sorted(paths, partial(_rank_of_runs, paths, _B)),
     Order.A: lambda paths: _sorted(paths, partial(_rank_of_runs, paths, _A)),
-    Order.TREE: _as_tree,
 }

@@ -37,6 +37,7 @@ from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import QUERY_HINT, Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope, ViewScope
+from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
@@ -592,8 +593,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_color(self) -> None:
         """Let colours stand for the next thing, and say what they stand for."""
-        every = [*ColorBy]
-        color_by = every[(every.index(self._appearance.color_by) + 1) % len(every)]
+        color_by = following(ColorBy, self._appearance.color_by)
         self._with_nodes(color_by, lambda: self._choose_color(color_by))
 
     def _choose_color(self, color_by: ColorBy) -> None:

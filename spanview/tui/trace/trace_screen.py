@@ -120,9 +120,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._prompt = Prompt(QUERY_HINT, is_query=True)
         rows = Waterfall(model, appearance)
         self.rows = rows
-        self.zoom = Zoom(
-            rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
-        )
+        self.zoom = Zoom(rows, model, interval=self._interval, refresh=self._refresh_time)
         self._minimap = Minimap(model, self.zoom.look_at)
         self._ruler = RulerLine(rows, self.zoom)
         self._legend = Legend(appearance)

@@ -175,13 +175,7 @@ class Preview(Vertical):
         self.query("RulerLine, LineList").remove()
         rows = Waterfall(model, appearance)
         rows.can_focus = False
-        zoom = Zoom(
-            rows,
-            model,
-            time_cells=lambda: rows.time_cells,
-            interval=lambda: None,
-            refresh=lambda: self.query(RulerLine).refresh(),
-        )
+        zoom = Zoom(rows, model, interval=lambda: None, refresh=lambda: self.query(RulerLine).refresh())
         ruler = RulerLine(rows, zoom)
         self.mount(ruler, rows)
         self._say(rows, ruler, known)

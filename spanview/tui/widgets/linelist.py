@@ -118,6 +118,11 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         return max(0, width - self.styles.scrollbar_size_vertical - self._gutter)
 
     @property
+    def time_cells(self) -> int:
+        """Cells at the end of each line that show time; 0 where rows show none."""
+        return 0
+
+    @property
     def _gutter(self) -> int:
         """Cells before each line, for the mark of the selected one where no colour tells it."""
         return len(CURSOR) if self.app.no_color else 0

@@ -31,7 +31,6 @@ class Zoom:
     _rows: LineList
     """Lines that show time in their last cells."""
     zoomable: Mapped
-    time_cells: Callable[[], int]
     interval: Callable[[], tuple[int, int] | None]
     """Returns start and end of the selected span; None where that isn't known."""
     refresh: Callable[[], object]
@@ -48,7 +47,7 @@ class Zoom:
 
     def _cells_of(self, widget: Widget) -> tuple[int, int]:
         """Return the first cell of a widget that shows time, and how many do; the scrollbar has the one after them."""
-        cells = self.time_cells()
+        cells = self._rows.time_cells
         return widget.region.width - 1 - cells, cells
 
     def _show_dragged(self, cells: tuple[int, int] | None) -> None:
@@ -62,10 +61,10 @@ class Zoom:
 
     def _pan_cells(self, cells: int) -> None:
         whole, shown = self.zoomable.whole, self.zoomable.shown
-        self.look_at(whole.moved(shown, -cells * shown.length_ns // self.time_cells()))
+        self.look_at(whole.moved(shown, -cells * shown.length_ns // self._rows.time_cells))
 
     def _window_of(self, first: int, last: int) -> tuple[int, int]:
-        window = self.zoomable.shown.of_cells(first, last, self.time_cells())
+        window = self.zoomable.shown.of_cells(first, last, self._rows.time_cells)
         return window.start_ns, window.end_ns
 
     def ruler(self, width: int) -> str:
@@ -93,7 +92,7 @@ class Zoom:
         """Zoom around the mouse where Ctrl is held, pan where Shift is; `by` is above 0 for less time, or earlier."""
         whole, shown = self.zoomable.whole, self.zoomable.shown
         if event.ctrl:
-            cells, lines = self.time_cells(), self._rows.content_region
+            cells, lines = self._rows.time_cells, self._rows.content_region
             # The last cell of all is the scrollbar's.
             cell = event.screen_x - (lines.right - 1 - cells)
             ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * cells)

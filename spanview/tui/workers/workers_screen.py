@@ -62,13 +62,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self._asking = Work(self)
         self._model = WorkersModel(store)
         self.rows = WorkerLines(self._model)
-        self.zoom = Zoom(
-            self.rows,
-            self._model,
-            time_cells=lambda: self.rows.time_cells,
-            interval=lambda: self.rows.interval,
-            refresh=self.refresh_time,
-        )
+        self.zoom = Zoom(self.rows, self._model, interval=lambda: self.rows.interval, refresh=self.refresh_time)
         self._opened: int | None = None
         """The row of the failed block that was opened last."""
         self._is_without_rays_own = False

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spanview.tui.widgets.header import title_in
+from spanview.index.documents import HeldRecords
+from spanview.index.store import Store
+from spanview.tui.widgets.header import Wrong, title_in, totals_text
 
 CALLS = "‹ Ray calls of 35 traces   127 calls of 26 functions, 4 cold starts (together 6.10 s)"
 
@@ -43,3 +45,11 @@ def test_titles(title: str, room: int, shown: str) -> None:
 def test_a_title_fills_its_room(title: str, room: int) -> None:
     """Whatever it is made of."""
     assert cell_len(title_in(title, room)) == room
+
+
+@given(st.text(st.sampled_from("ab/日"), min_size=30, max_size=150), st.integers(30, 120))
+def test_totals_fit(place: str, room: int) -> None:
+    """Of a path that has no room its middle is left out, however wide its characters are."""
+    text = totals_text(Store(HeldRecords(())), [place], Wrong(0, 0, 0, None), room)
+    assert cell_len(text) <= room
+    assert "0 traces · 0 spans" in text

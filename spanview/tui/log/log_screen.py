@@ -7,8 +7,8 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.logs.lines import Coverage
+from spanview.display.cells import name_text
 from spanview.display.log_text import line_text
-from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.sources.details import reason_of
 from spanview.sources.line_file import LineFile
@@ -74,7 +74,7 @@ class LogScreen(BaseScreen, on=On.LOG):
         """Return which file it is, how far the cursor is in it, and how many of its lines are the span's."""
         file, rows = self.rows.window.file, self.rows
         end = rows.offset_under_cursor if not rows.is_at_end else file.size
-        parts = [f"‹ {_short(os.path.basename(file.path))}", size(file.size)]
+        parts = [f"‹ {name_text(os.path.basename(file.path), _MAX_NAME).rstrip()}", size(file.size)]
         parts += [f"{end / file.size:.0%}"] if file.size else []
         parts += [self._search.state_text] if self._search.state_text else []
         if rows.own:
@@ -154,9 +154,3 @@ class LogScreen(BaseScreen, on=On.LOG):
         """Copy the line."""
         if self.rows.row_count:
             self.viewer.copy(line_text(self.rows.window.line(self.rows.cursor)), "line")
-
-
-def _short(name: str) -> str:
-    """Return the name of a file, its middle left out where it is long."""
-    name = sanitise(name, 300)
-    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME // 3]}…{name[1 - _MAX_NAME + _MAX_NAME // 3 :]}"

@@ -78,17 +78,11 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
-        several = count(len(places), "place") if len(places) > 1 else _middle_out(place, left)
+        several = count(len(places), "place") if len(places) > 1 else name_text(place, left)
         shown = place if cell_len(place) <= left else several
         return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])
     # What is wrong is read first.
     return whole if cell_len(whole) <= room else _GAP.join([*marks, totals])
-
-
-def _middle_out(text: str, cells: int) -> str:
-    """Return the beginning and the end of a text, as much of it as fits."""
-    end = (cells - 1) * 2 // 3
-    return f"{text[: cells - 1 - end]}…{text[len(text) - end :]}"
 
 
 def state_text(state: FeedState, *, paused: bool) -> str:

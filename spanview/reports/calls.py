@@ -182,14 +182,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
             for waited_for, part in function.waited_for.items()
         },
     ),
-    counted(
-        "COLD",
-        "cold_starts",
-        "calls that were first in their worker",
-        attrgetter("cold_starts"),
-        width=_COUNT,
-        comes=5,
-    ),
+    _number("COLD", "cold_starts", "calls that were first in their worker", comes=5),
     timed(
         "COLD WAIT",
         "cold_wait_ns",

@@ -47,7 +47,7 @@ from spanview.index.lives import OpenEnd
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, ROUNDED_NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,8 +71,6 @@ _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
 _MOST_ASKED: Final = 100
 """Stretches of which it is asked what was on its way meanwhile, the longest; nobody is sure of the others."""
-_ROUNDED_NS: Final = 2_000
-"""The SDK's times are right to two microseconds."""
 
 
 class Doing(Enum):
@@ -348,7 +346,7 @@ def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
         spans.end_ns[replica],
         max(spans.end_ns[outer], spans.end_ns[replica]),
     )
-    covers = abs(times[-1] - table.end_ns[trace]) <= _ROUNDED_NS and times[0] - table.start_ns[trace] <= _ROUNDED_NS
+    covers = abs(times[-1] - table.end_ns[trace]) <= ROUNDED_NS and times[0] - table.start_ns[trace] <= ROUNDED_NS
     if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times) or not covers:
         return None
     proxy, queue, handling, response = (end - start for start, end in pairwise(times))

@@ -22,7 +22,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import call_names
 from spanview.index.arrays import copy_of, rows_within
 from spanview.model.codes import CONSUMER, ERROR
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, ROUNDED_NS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 _MAX_RECORDS: Final = 60
 """Records that are read, of the newest failures: as many as a key may wait for. Times decide on all others."""
-_ROUNDED_NS: Final = 2_000
-"""The SDK's times are right to two microseconds."""
 NOTHING_LOST: Final[Mapping[int, int]] = MappingProxyType({})
 _OF_EXCEPTION: Final = ("exception.type", "exception.message", "exception.stacktrace")
 
@@ -198,7 +196,7 @@ class _Records:
         if needle and whole:
             return needle in whole
         spans = self._store.spans
-        return spans.last_ns(inner) <= spans.last_ns(outer) + _ROUNDED_NS
+        return spans.last_ns(inner) <= spans.last_ns(outer) + ROUNDED_NS
 
     def _of(self, row: int) -> tuple[str, str]:
         if row not in self._known:

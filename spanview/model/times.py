@@ -16,6 +16,8 @@ NO_TIME: Final = -(2**63)
 """The integer that stands for a time the file doesn't have."""
 
 NS_PER_SECOND: Final = 1_000_000_000
+ROUNDED_NS: Final = 2_000
+"""The SDK's times are right to two microseconds."""
 _MAX_NS: Final = 2**63 - 1
 _MAX_SECONDS: Final = _MAX_NS // NS_PER_SECOND
 """Seconds of which every nanosecond fits are fewer than this, before and after 1970."""

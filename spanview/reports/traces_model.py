@@ -24,7 +24,7 @@ from spanview.index.lives import OpenEnd, most_open
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ _MERGED: Final = ("≡", "several runs, likely")
 """States of traces: a mark, and a word where no figure says so."""
 _Visit: TypeAlias = "tuple[bool, int, int]"
 """Failures are visited from the greatest on: whether it lasted, when it was, its trace."""
-_DAY_NS: Final = 86_400 * 1_000_000_000
+_DAY_NS: Final = 86_400 * NS_PER_SECOND
 
 
 def has_services(store: Store) -> bool:

@@ -27,8 +27,9 @@ from spanview.analysis.ray.calls import Outcome
 from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.unended import Fate, unended_text
 from spanview.analysis.ray.workers import node_of
+from spanview.index.tree import SKEW_NS
 from spanview.model.problems import Severity, Warnings
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
@@ -43,8 +44,6 @@ _WARNING_SKEW_NS: Final = 1_000_000
 """Clocks that differ by this or more are worth a warning."""
 _NS_PER_MICROSECOND: Final = 1_000
 _WORKER_ID: Final = re.compile("[0-9a-f]{1,64}")
-_IGNORED_SKEW_NS: Final = np.uint64(2_000)
-"""Clocks that differ by no more aren't reported."""
 
 
 def missing_roots(facts: Facts) -> Finding:
@@ -205,7 +204,8 @@ def clock_skew(facts: Facts) -> Finding | None:
     rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME) & ~facts.of_merged_runs)
     rows = rows[facts.starts[rows] < facts.starts[facts.parents[rows]]]
     skews_ns = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
-    rows, skews_ns = rows[skews_ns > _IGNORED_SKEW_NS], skews_ns[skews_ns > _IGNORED_SKEW_NS]
+    are_reported = skews_ns > np.uint64(SKEW_NS)
+    rows, skews_ns = rows[are_reported], skews_ns[are_reported]
     parents = facts.parents[rows]
     if not len(rows):
         return None
@@ -230,7 +230,7 @@ def clock_skew(facts: Facts) -> Finding | None:
 
 def _time(ns: int) -> str:
     """Return a difference of clocks, which is never known better than to a microsecond."""
-    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000)):
+    for unit, size in (("s", NS_PER_SECOND), ("ms", 1_000_000)):
         if ns >= size:
             return f"{ns / size:,.3f} {unit}"
     return f"{ns // _NS_PER_MICROSECOND} µs"

@@ -11,11 +11,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.query.values import number_of, text_of
+from spanview.model.times import NS_PER_SECOND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_NS_PER_SECOND: Final = 10**9
 _MAX: Final = 2**63 - 1
 
 
@@ -113,7 +113,7 @@ class ModelCall(NamedTuple):
         """The rate of the tokens after the first, which comes with the prompt's reading."""
         if not self.decode_ns or self.output_tokens is None or self.output_tokens < self.calls:
             return None
-        return (self.output_tokens - self.calls) * _NS_PER_SECOND / self.decode_ns
+        return (self.output_tokens - self.calls) * NS_PER_SECOND / self.decode_ns
 
 
 NO_CALL: Final = ModelCall()
@@ -146,7 +146,7 @@ def _tokens(value: Any) -> int | None:
 def _time(value: Any) -> int | None:
     number = number_of(value)
     # What isn't finite is in no range.
-    return round(number * _NS_PER_SECOND) if number is not None and 0 <= number <= _MAX // _NS_PER_SECOND else None
+    return round(number * NS_PER_SECOND) if number is not None and 0 <= number <= _MAX // NS_PER_SECOND else None
 
 
 _READ: Final = {Measured.TEXT: _text, Measured.TOKENS: _tokens, Measured.TIME: _time}

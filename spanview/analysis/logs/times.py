@@ -20,11 +20,12 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from spanview.model.times import NS_PER_SECOND
+
 _HEAD_LENGTH: Final = 64
 """A time begins within so many bytes of a line."""
 _JSON_LENGTH: Final = 4096
 """A time begins within so many bytes of a line that is a JSON object."""
-_S_NS: Final = 1_000_000_000
 _DIGITS: Final = 9
 """Of a second's fraction in nanoseconds."""
 # 2026-05-28 18:05:04,864 and 2026-05-28T18:05:04.864123+02:00
@@ -77,10 +78,10 @@ def log_time(line: bytes, near_ns: int) -> LogTime | None:
         elif (match := _GLOG.match(line) or _WITHOUT_YEAR.match(line)) is not None:
             *parts, fraction = match.groups()
             month, day, hour, minute, second = map(int, parts)
-            years = (datetime.fromtimestamp(near_ns / _S_NS, UTC).year + step for step in (0, -1, 1))
+            years = (datetime.fromtimestamp(near_ns / NS_PER_SECOND, UTC).year + step for step in (0, -1, 1))
             base_s = min(
                 (_seconds(year, month, day, hour, minute, None) for year in years),
-                key=lambda base_s: abs(base_s * _S_NS - near_ns),
+                key=lambda base_s: abs(base_s * NS_PER_SECOND - near_ns),
             )
         else:
             return None
@@ -89,7 +90,7 @@ def log_time(line: bytes, near_ns: int) -> LogTime | None:
         return None
     digits = fraction or b""
     step_ns: int = 10 ** (_DIGITS - len(digits))
-    return LogTime((base_s + second) * _S_NS + int(digits or b"0") * step_ns, step_ns)
+    return LogTime((base_s + second) * NS_PER_SECOND + int(digits or b"0") * step_ns, step_ns)
 
 
 @lru_cache(1024)

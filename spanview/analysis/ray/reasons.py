@@ -39,7 +39,7 @@ from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.index.arrays import copy_of
 from spanview.index.whole_spans import spans_at
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, ROUNDED_NS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,8 +54,6 @@ _MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
 MAX_ASKED: Final = 2_000
 """Calls without an attempt whose processes are asked, the newest."""
-_MIN_OVERLAP_NS: Final = 2_000
-"""Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """Beginnings of the names of Ray Data's actors whose method `submit` is a generator, which tracing leaves out."""
 _SERVES_OWN: Final = ("ServeController.", "ProxyActor.", "ServeReplica:")
@@ -189,7 +187,7 @@ class _Actor:
         """Whether its constructor failed each time, and nothing else ran."""
         reached = accumulate((spans.end_ns[row] for row in self.methods), max)
         self.overlaps = any(
-            spans.start_ns[row] < end - _MIN_OVERLAP_NS
+            spans.start_ns[row] < end - ROUNDED_NS
             for row, end in zip(self.methods[1:], reached, strict=False)
             if end != NO_TIME
         )

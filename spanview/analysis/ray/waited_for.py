@@ -38,7 +38,7 @@ from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file, has_starts
 from spanview.index.table import NO_ROW
 from spanview.model.codes import PRODUCER
-from spanview.model.times import NO_TIME
+from spanview.model.times import NO_TIME, ROUNDED_NS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -67,8 +67,6 @@ _MAX_RECORDS: Final = 20_000
 _RESULTS_BEFORE: Final = 4
 """Results that are looked at: where those of several functions came at about the same time, any may be the argument."""
 _NO_CALL: Final = -1
-_ROUNDED_NS: Final = 2_000
-"""The SDK's times are right to two microseconds."""
 _CONSTRUCTOR: Final = f".__init__{RAN}"
 _LAST_ENDS_OF_PREPARED: Final = 64
 """Such calls that are looked at for what a call may have waited for while its worker or actor was made."""
@@ -310,7 +308,7 @@ class AllAttempts:
         before = np.where(is_first, self._starts, np.append(0, self._reached[:-1])[:size])
         self._busy = np.append(0, np.cumsum(np.maximum(0, self._ends - np.maximum(self._starts, before))))
         """How long any process was busy before each attempt, summed up."""
-        overlaps = np.flatnonzero(before - self._starts > _ROUNDED_NS)
+        overlaps = np.flatnonzero(before - self._starts > ROUNDED_NS)
         self._concurrent = np.isin(processes, processes[overlaps])
         texts = self.store.names.texts
         made = np.isin(self._names, [number for number, text in enumerate(texts) if text.endswith(_CONSTRUCTOR)])

@@ -13,6 +13,7 @@ SERVER: Final = KIND_NAMES.index("SERVER")
 CLIENT: Final = KIND_NAMES.index("CLIENT")
 PRODUCER: Final = KIND_NAMES.index("PRODUCER")
 CONSUMER: Final = KIND_NAMES.index("CONSUMER")
+UNSET: Final = STATUS_NAMES.index("UNSET")
 ERROR: Final = STATUS_NAMES.index("ERROR")
 
 

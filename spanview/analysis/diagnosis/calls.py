@@ -26,7 +26,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, short_names
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.analysis.ray.told import CallOutcome, failed_ns_of
-from spanview.model.codes import ERROR
+from spanview.model.codes import ERROR, UNSET
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.reasons import Why
 
 _MARK: Final = "_ray_trace_ctx"
-_UNSET: Final = 0
 _MOST_NAMES: Final = 5
 """Functions whose calls lack an attempt for one reason that are named."""
 _TRACED_BY_SERVE: Final = (
@@ -185,7 +184,7 @@ def unset_attempts(facts: Facts) -> Finding:
     are_tries = [not are_executions(facts.store, int(rows[index]), int(rows[index + 1])) for index in again]
     followed = rows[:-1][np.array(again, np.int64)[np.array(are_tries, np.bool_)]]
     # Of one without an end, no_end says what is known.
-    is_unset = (facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)
+    is_unset = (facts.statuses[followed] == UNSET) & (facts.column("end_ns")[followed] != NO_TIME)
     unset = followed[is_unset]
     have_failed = failed_ns_of(facts.store, unset, facts.parents[unset]) != NO_TIME
     told, lasts = [*facts.calls.told_failures], facts.calls.last_attempts

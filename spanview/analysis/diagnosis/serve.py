@@ -12,7 +12,7 @@ from spanview.analysis.diagnosis.facts import NameFlag
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.query.values import text_of
 from spanview.analysis.serve.requests import HTTP_STATUS, Failure, failure_of, failure_of_http
-from spanview.model.codes import ERROR
+from spanview.model.codes import ERROR, UNSET
 from spanview.model.problems import Severity
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ _MIN_HEALTH_CHECK_SHARE: Final = 0.2
 """Health checks of a smaller share of all spans aren't reported."""
 _MIN_HEALTH_CHECKS: Final = 20
 """Fewer health checks than this aren't reported."""
-_UNSET: Final = 0
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 """As in `2.54.1`."""
 _FIRST_TRACED: Final = 2, 55
@@ -129,7 +128,7 @@ def unset_requests(facts: Facts) -> Finding:
     """Find spans with the status UNSET of requests that failed, as their proxy says, and of failed calls below them."""
     above = np.maximum(facts.parents, 0)
     failed = facts.are_named(NameFlag.PROXY) & (facts.statuses == ERROR)
-    unset = (facts.statuses == _UNSET) & (facts.parents >= 0)
+    unset = (facts.statuses == UNSET) & (facts.parents >= 0)
     routes = unset & facts.are_named(NameFlag.ROUTE)
     routes[routes] = failed[above[routes]]
     replicas = unset & facts.are_named(NameFlag.REPLICA)

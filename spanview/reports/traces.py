@@ -17,7 +17,7 @@ from spanview.display.cells import data_text, fixed, name_text
 from spanview.display.sanitise import MAX_LENGTH, sanitise
 from spanview.display.units import lasted, moment
 from spanview.index.lives import most_open
-from spanview.model.times import NO_TIME
+from spanview.model.times import known
 from spanview.reports.report import Report
 from spanview.reports.table import (
     FIGURES,
@@ -74,8 +74,7 @@ def traces_table(
     table = store.trace_table
 
     def start_ns(trace: int) -> int | None:
-        start = table.start_ns[trace]
-        return None if start == NO_TIME else start
+        return known(table.start_ns[trace])
 
     def start(trace: int) -> str:
         return moment(table.start_ns[trace], with_date=has_date, digits=3)

@@ -13,7 +13,7 @@ from spanview.analysis.telling import unheard
 from spanview.display.cells import fitting, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, duration
-from spanview.model.times import NO_TIME
+from spanview.model.times import known
 from spanview.reports.report import Report
 from spanview.reports.table import INTEGER, SHARE, TEXT, TIME_NS, Piece, Table, TableColumn, counted, fact, timed
 from spanview.reports.workers_model import Identities, Sort, WorkersModel, WorkersShape
@@ -154,7 +154,7 @@ def workers_table(model: WorkersModel) -> Table[int]:
                 "start_ns",
                 "when its first span began, in nanoseconds since 1970",
                 TIME_NS,
-                lambda index: None if (start := model.lane(index).start_ns) == NO_TIME else start,
+                lambda index: known(model.lane(index).start_ns),
             ),
             fact("restarts", "how often it was restarted", INTEGER, lambda index: len(model.lane(index).restarts)),
             *(fact(name, f"its {name.replace('_', ' ')}", TEXT, of_worker(name)) for name in _OF_WORKER),

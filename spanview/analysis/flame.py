@@ -148,9 +148,9 @@ class Located:
     """For each row at that time, the number of its path, or `NOWHERE`."""
 
 
-def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Flame:
+def flame(store: Store, traces: Iterable[int] | None = None) -> Flame:
     """Merge traces by call path."""
-    return _merged(store, None if traces is None else [*traces], tell)[0]
+    return _merged(store, None if traces is None else [*traces], unheard)[0]
 
 
 def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Located:

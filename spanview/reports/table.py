@@ -415,9 +415,9 @@ class Fit(Generic[Row]):
             is_apart = head.endswith(" ")
             yield head, column
 
-    def heads_text(self, sorted_by: str = "", arrow: str = "▾") -> str:
+    def heads_text(self, sorted_by: str = "") -> str:
         """Return the heads in one line."""
-        return "".join(text for text, _ in self.heads(sorted_by, arrow))
+        return "".join(text for text, _ in self.heads(sorted_by))
 
     @property
     def keys(self) -> list[str]:

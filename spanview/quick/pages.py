@@ -61,6 +61,8 @@ _MISFIT_SHARE: Final = 4
 _MIN_BREAKS: Final = 16
 _MAX_WAITING_DOCUMENTS: Final = 500
 """Documents of a file that wait to share a batch, because even a small one has its cost."""
+_BLOCK_SIZE: Final = 128 * 1024
+"""Bytes, or pairs of them, that are looked at together: more would leave the processor's cache."""
 _SAMPLE_BYTES: Final = 64 * 1024
 """Bytes of a page that show how long its lines are."""
 _LONG_LINE_BYTES: Final = 128
@@ -98,7 +100,7 @@ class Pages:
         self._event_scanner = EventScanner(cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
-        self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
+        self._flags = np.empty(len(self._data), np.bool_), np.empty(_BLOCK_SIZE, np.bool_)
         self._frames: dict[int, Frames] = {}
         self._batches: list[tuple[int, Batch]] = []
         self._told = 0
@@ -280,7 +282,7 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     Lines that begin with something else than a space are the braces of indented records, or records in one line.
 
     Args:
-        flags: Memory for two flags of each byte; new memory each time would be slow.
+        flags: Memory for a flag of each byte, and for `_BLOCK_SIZE` more; new memory each time would be slow.
     """
     file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
     count = max(end - 1, 0)
@@ -335,12 +337,14 @@ def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places,
         file_starts: Where files begin, but for the first.
         count: How many bytes may end a line.
     """
-    line_ends, more = (room[:count] for room in flags)
-    np.equal(buffer[:count], _LF, out=line_ends)
     # Long lines have few begins to look at; with short ones, as in indented records, looking at all bytes is cheaper.
-    is_long = np.count_nonzero(line_ends[:_SAMPLE_BYTES]) < _SAMPLE_BYTES // _LONG_LINE_BYTES
-    if not is_long:
-        line_ends &= np.not_equal(buffer[1 : count + 1], _SPACE, out=more)
+    is_long = np.count_nonzero(buffer[: min(count, _SAMPLE_BYTES)] == _LF) < _SAMPLE_BYTES // _LONG_LINE_BYTES
+    line_ends, more = flags[0][:count], flags[1]
+    for first in range(0, count, _BLOCK_SIZE):
+        part, following = line_ends[first : first + _BLOCK_SIZE], buffer[first + 1 : count + 1]
+        np.equal(buffer[first : first + len(part)], _LF, out=part)
+        if not is_long:
+            part &= np.not_equal(following[: len(part)], _SPACE, out=more[: len(part)])
     line_ends[file_starts - 1] = True
     begins = places_of(flags[0], count) + 1
     if not is_long:
@@ -353,10 +357,12 @@ def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places,
 def _keys_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> tuple[Places, Places]:
     """Return where the keys of trace ids are, whether or not a record has them, and where kinds of the SDK are."""
     pairs = buffer[: count + count % 2].view(np.uint16)
-    found, more = (room[: len(pairs)] for room in flags)
-    np.equal(pairs, _EVENS[0], out=found)
-    for pair in (*_EVENS[1:], *_ODDS):
-        found |= np.equal(pairs, pair, out=more)
+    for first in range(0, len(pairs), _BLOCK_SIZE):
+        part = pairs[first : first + _BLOCK_SIZE]
+        found, more = flags[0][first : first + len(part)], flags[1][: len(part)]
+        np.equal(part, _EVENS[0], out=found)
+        for pair in (*_EVENS[1:], *_ODDS):
+            found |= np.equal(part, pair, out=more)
     places = places_of(flags[0], len(pairs))
     positions = np.maximum(2 * places - _BEFORE_ODD * _are_among(_ODDS, pairs[places]), 0)
     words = words_at(buffer, positions)

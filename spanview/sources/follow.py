@@ -28,7 +28,7 @@ _DEBOUNCE_MS: Final = 0
 """Where several processes write all the time, a hint doesn't wait for the next ones."""
 _MANY_BYTES: Final = 1 << 20
 """A look that finds so many is followed by the next one after a while: what comes in a few large pieces costs half."""
-_REST_S: Final = 0.2
+_REST_S: Final = 0.12
 _MAX_WATCHED_FOLDERS: Final = 256
 _MAX_HINTED_PATHS: Final = 1024
 _FIRST_RETRY_S: Final = 0.5
